@@ -1,0 +1,43 @@
+"""Which catalogued mistake behaves exactly like this answer?
+
+A misconception is a wrong answer that can be run. Its evidence on the same inputs is compared with the
+student's on the checks that fail; nothing is ever concluded from the text of the code.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One way of behaving wrongly. Several may share an id: different code, one misconception."""
+
+    id: str
+    family: str
+    part: type
+    """Mixin that replaces one part of the reference."""
+
+
+def explain(
+    mistakes: Sequence[Mistake],
+    matches: Callable[[tuple[type, ...]], bool],
+) -> tuple[str, ...]:
+    """Ids of the mistake, or else the pair from different families, for which ``matches`` holds; else ``()``.
+
+    ``mistakes`` are in the order of the course's labels ①–⑤, so of a pair the earlier one is named first.
+    """
+    for candidate in (*((m,) for m in mistakes), *pairs(mistakes)):
+        if matches(tuple(m.part for m in candidate)):
+            return tuple(m.id for m in candidate)
+    return ()
+
+
+def pairs(mistakes: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
+    return ((a, b) for a, b in combinations(mistakes, 2) if a.family != b.family)
+
+
+def answer(parts: tuple[type, ...], reference: type) -> Any:
+    """The reference with the given parts replaced, as a class."""
+    return type("RMSNorm", (*parts, reference), {})

@@ -1,0 +1,92 @@
+"""``check``: judge one answer at once, and show what follows from it.
+
+In a lesson, probe and judge run in one process on visible inputs. A grader runs :func:`observe` beside the
+student's code and :func:`judge` in its own process, on inputs that nobody has seen.
+"""
+
+import json
+from functools import cache
+from typing import Any
+
+from rmslab import card, evidence
+from rmslab.capture import capture
+from rmslab.checks import STEPS
+from rmslab.step import BLANK, ERROR, VISIBLE_SEED, Json, Step, Verdict
+
+SCORES: dict[str, "Score"] = {}
+"""The latest score of each step checked in this process."""
+
+
+class Score:
+    """A step's score. ``repr`` is the plain number that nbgrader reads as partial credit; HTML is the card."""
+
+    def __init__(self, verdict: Verdict, output: str = ""):
+        self.verdict = verdict
+        self.output = output
+
+    def __float__(self) -> float:
+        return float(min(max(self.verdict.points, 0.0), self.verdict.max_points))
+
+    def __repr__(self) -> str:
+        return repr(float(self))
+
+    def _repr_html_(self) -> str:
+        return card.html(self.verdict, self.output)
+
+
+def find(step_id: str) -> Step:
+    """The step of that id.
+
+    Raises:
+        LookupError: there is none; the message lists those there are.
+    """
+    try:
+        return STEPS[step_id]
+    except KeyError:
+        raise LookupError(f"没有叫 {step_id!r} 的步骤。可用的步骤：{'、'.join(STEPS)}") from None
+
+
+def observe(step: Step, inputs: Json, *answers: Any) -> tuple[Json, str]:
+    """Run the step's probe on ``answers``: (evidence, what student code printed meanwhile)."""
+    if not answers or any(answer is ... or answer is None for answer in answers):
+        return {"blank": True}, ""
+    with capture() as captured:
+        observed = step.probe(inputs, *answers)
+    return observed, captured.text
+
+
+def judge(step: Step, inputs: Json, observed: Any) -> Verdict:
+    """The verdict on evidence, however damaged."""
+    if observed == {"blank": True}:
+        return Verdict(step.id, 0.0, step.points, BLANK, failure=BLANK)
+    try:
+        return step.judge(inputs, observed)
+    except (evidence.BadEvidence, KeyError, TypeError, ValueError, AttributeError, IndexError):
+        return Verdict(step.id, 0.0, step.points, ERROR, failure="nothing")
+
+
+@cache
+def visible_inputs(step_id: str) -> str:
+    return evidence.dumps(STEPS[step_id].inputs(VISIBLE_SEED))
+
+
+def check(step_id: str, *answers: Any) -> Score:
+    """Check one step of a lesson on visible inputs.
+
+    Args:
+        step_id: the step, for example ``"rmsnorm-norm"``.
+        *answers: the class, function or literals that the step asks for.
+
+    Returns:
+        A :class:`Score`; shown in a notebook it is the feedback card.
+
+    Raises:
+        LookupError: no such step.
+    """
+    step = find(step_id)
+    inputs = json.loads(visible_inputs(step_id))
+    observed, output = observe(step, inputs, *answers)
+    # Evidence takes the way through JSON here too, so that a lesson and a grader see the same.
+    score = Score(judge(step, inputs, json.loads(evidence.dumps(observed))), output)
+    SCORES[step_id] = score
+    return score

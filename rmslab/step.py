@@ -1,0 +1,72 @@
+"""A graded step: inputs → probe → evidence → judge → verdict.
+
+This file holds the shapes that every lesson's steps share; what they ask is in :mod:`rmslab.checks`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+VISIBLE_SEED = "visible"
+"""Seed of the inputs that a lesson shows. Grading uses a secret one per class."""
+
+GRADED, BLANK, ERROR = "graded", "blank", "error"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One named property of an answer."""
+
+    name: str
+    points: float
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge says of one answer to one step."""
+
+    step: str
+    points: float
+    max_points: float
+    status: str
+    """``graded``, ``blank`` or ``error`` (the student's code raised where it mattered most)."""
+    checks: tuple[Check, ...] = ()
+    diagnosis: tuple[str, ...] = ()
+    """Ids of the misconceptions that behave exactly so: none, one, or a pair from different families."""
+    failure: str = ""
+    """``step.check`` key of the first property that fails, for the message when no diagnosis fits."""
+    facts: Json = field(default_factory=dict)
+    """The student's own numbers, ready to be put into messages."""
+    case: Json = field(default_factory=dict)
+    """The failing case: input, the student's result and the contract's. Never shown when grading."""
+
+    @property
+    def passed(self) -> bool:
+        return self.points == self.max_points
+
+
+@dataclass(frozen=True)
+class Step:
+    """One graded step of a lesson.
+
+    Attributes:
+        id: the grade_id of the test cell, ASCII.
+        lesson: nbgrader's assignment id.
+        points: full score.
+        arguments: names that the lesson's test cell hands to ``check``.
+        inputs: seed → strict JSON. Equal seeds give equal inputs.
+        probe: (inputs, *objects) → evidence. Runs beside student code, records, never judges, never raises
+            for what student code does.
+        judge: (inputs, evidence) → verdict. Pure; owns the reference values.
+    """
+
+    id: str
+    lesson: str
+    points: float
+    arguments: tuple[str, ...]
+    inputs: Callable[[str], Json]
+    probe: Callable[..., Json]
+    judge: Callable[[Json, Any], Verdict]

@@ -1,0 +1,191 @@
+"""Every figure is readable by everyone: real glyphs, alternative text, a caption, equal bytes each time."""
+
+import inspect
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fontTools.ttLib import TTFont
+from matplotlib.image import imread
+
+from autograder.font import FOLDER, FONT_FILE, LICENCE_FILE, gb2312, make_font
+from rmslab import figures
+from rmslab.picture import DPI, HAN, Picture, drawing, new_figure, number, show, style
+
+ROOT = Path(__file__).parents[1]
+FIGURES = [
+    function
+    for name, function in inspect.getmembers(figures, inspect.isfunction)
+    if function.__module__ == figures.__name__ and inspect.signature(function).return_annotation is Picture
+]
+HANZI = re.compile(r"[\u4e00-\u9fff]")
+
+
+def words(text: str, **look: object) -> Picture:
+    """A picture of this text."""
+    with style():
+        fig, ax = drawing(4, 1)
+        ax.text(0.2, 0.5, text, **look)
+        return show(fig, "一行字")
+
+
+@pytest.fixture(scope="module")
+def glyphs() -> set[str]:
+    return set(map(chr, TTFont(FOLDER / FONT_FILE).getBestCmap()))
+
+
+def test_finds_the_figures():
+    names = {function.__name__ for function in FIGURES}
+    assert {"pipeline", "keepdim", "half_range", "epsilon", "axes_example"} <= names
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
+def test_figure_is_complete_and_repeatable(figure):
+    picture = figure()  # show() refuses tofu
+    assert len(picture.alt) >= 30 and HANZI.search(picture.alt)
+    assert HANZI.search(picture.caption)
+    pixels = imread(io.BytesIO(picture.png), format="png")
+    assert pixels.shape[1] >= 1200 and np.ptp(pixels[..., :3]) > 0.5
+    assert np.all(pixels[[0, -1]] == 1) and np.all(pixels[:, [0, -1]] == 1), "cut off at an edge"
+    assert figure().png == picture.png
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
+def test_texts_of_a_figure_do_not_overlap(figure, monkeypatch):
+    figs = []
+    monkeypatch.setattr(
+        figures, "show", lambda fig, alt, caption: figs.append(fig) or show(fig, alt, caption)
+    )
+    figure()
+    (fig,) = figs
+    texts = [text for ax in fig.axes for text in ax.texts if text.get_text().strip()]
+    with style():
+        fig.set_dpi(DPI)
+        fig.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in texts]
+    for i, one in enumerate(boxes):
+        for j in range(i):
+            x0, y0 = np.maximum(one.min, boxes[j].min)
+            x1, y1 = np.minimum(one.max, boxes[j].max)
+            assert x1 - x0 < 1 or y1 - y0 < 1, (texts[i].get_text(), texts[j].get_text())
+
+
+def test_pipeline_names_the_five_steps():
+    alt = figures.pipeline().alt
+    steps = ("① 升精度", "② 平方", "③ 沿特征求均值", "④ 加 ε 开方取倒", "⑤ 缩放并还原 dtype")
+    positions = [alt.index(step) for step in steps]
+    assert positions == sorted(positions)
+
+
+def test_numbers_in_the_figures():
+    assert "7.5" in figures.axes_example().alt
+    epsilon = figures.epsilon().caption
+    assert "0.0995" in epsilon and "0.990" in epsilon
+    zero, full, infinite = figures.square_borders(torch.float16)
+    assert (zero, full, infinite) == (pytest.approx(1.7e-4, rel=0.02), pytest.approx(2**-7, rel=0.01), 256)
+    half = torch.arange(1, 0x7C00, dtype=torch.int16).view(torch.float16)  # every positive finite FP16
+    square = half.square()
+    assert zero == half[square > 0][0] and infinite == half[square.isinf()][0]
+    assert full == half[square >= torch.finfo(torch.float16).smallest_normal][0]
+
+
+def test_number_reads_well():
+    assert number(-2.0) == "−2"
+    assert number(1.7e-5, 2) == "1.7×10⁻⁵"
+    assert number(float("inf")) == "∞"
+    assert number(1e19, maths=True) == r"1×$\mathdefault{10^{19}}$"
+
+
+@pytest.mark.parametrize("alt", ["", " \n"])
+def test_show_refuses_a_picture_without_alternative_text(alt):
+    with pytest.raises(ValueError, match="替代文字"):
+        show(new_figure(), alt)
+
+
+@pytest.mark.parametrize("text", [r"$x_{特征}$", r"均方 $\mathrm{均方}$", "a $b$ 中 $中$"])
+def test_show_refuses_chinese_inside_maths(text):
+    with pytest.raises(ValueError, match=r"\$…\$ 里不能有中文"):
+        words(text)
+
+
+def test_show_accepts_chinese_beside_maths():
+    words(r"均方的根 $\sqrt{x}$ 和 1 元 \$ 中 \$")
+
+
+@pytest.mark.parametrize("text", ["\U0001f41f", "\u1200", "✗ $x$", "$\u1200$"])
+def test_show_refuses_a_missing_glyph_each_time(text):
+    for _ in range(2):
+        with pytest.raises(ValueError, match="字体中没有的字"):
+            words(text)
+
+
+def test_show_refuses_a_figure_made_outside_the_style():
+    fig = new_figure()
+    fig.text(0.5, 0.5, "猫")
+    with pytest.raises(ValueError, match="字体中没有的字"):
+        show(fig, "猫")
+
+
+def test_picture_shows_itself_as_an_escaped_figure():
+    picture = Picture(words("猫").png, 'a < "b"', "说明 & 看")
+    html = picture._repr_html_()
+    assert html.startswith("<figure") and html.endswith("</figure>")
+    assert 'alt="a &lt; &quot;b&quot;"' in html and "说明 &amp; 看</figcaption>" in html
+    assert 'src="data:image/png;base64,' in html and "max-width:100%" in html and "background:#fff" in html
+    assert "width:400px" in html
+    assert repr(picture) == picture.alt
+    assert "figcaption" not in words("猫")._repr_html_()
+
+
+def test_importing_draws_nothing():
+    code = "import sys, rmslab.picture, rmslab.figures; print('matplotlib.pyplot' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False" and run.stderr == ""
+
+
+def test_figures_leave_pyplot_and_its_settings_alone():
+    code = (
+        "import sys, matplotlib; before = matplotlib.rcParams.copy()\n"
+        "from rmslab import figures; figures.axes_example()\n"
+        "print('matplotlib.pyplot' in sys.modules, matplotlib.rcParams.copy() == before)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"] and run.stderr == ""
+
+
+def test_font_has_the_common_hanzi(glyphs):
+    common = gb2312(16, 55)
+    assert len(common) == 3755
+    assert common <= glyphs
+
+
+def test_font_has_every_chinese_character_of_the_course(glyphs):
+    patterns = ("rmslab/**/*.py", "rmslab/messages/*.toml", "solutions/*.md")
+    files = [path for pattern in patterns for path in ROOT.glob(pattern)]
+    assert ROOT / "rmslab" / "picture.py" in files
+    lacking = {
+        f"{path.relative_to(ROOT)}: {character}"
+        for path in files
+        for character in set(HAN.findall(path.read_text(encoding="utf-8"))) - glyphs
+    }
+    assert not lacking, "add these to EXTRA in autograder/font.py and run it"
+
+
+def test_font_carries_its_licence_and_a_name_of_its_own():
+    licence = (FOLDER / LICENCE_FILE).read_text(encoding="utf-8")
+    assert licence.startswith("© 2014-2021 Adobe") and "SIL OPEN FONT LICENSE Version 1.1" in licence
+    names = TTFont(FOLDER / FONT_FILE)["name"]
+    assert names.getDebugName(1) == "RMSNorm Course Sans SC"
+    assert all("Noto" not in str(record) for record in names.names if record.nameID in (1, 3, 4, 6))
+    assert (FOLDER / FONT_FILE).stat().st_size < 1_000_000
+
+
+def test_font_is_what_its_maker_makes(tmp_path):
+    make_font(tmp_path)
+    for name in (FONT_FILE, LICENCE_FILE):
+        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
