@@ -5,10 +5,14 @@ Needs torch, numpy, matplotlib, IPython and ipywidgets, nothing else.
 
 __version__ = "0.1.0"
 
-from rmslab import figures
+from rmslab import experiments, figures
 from rmslab.engine import check
 from rmslab.environment import banner, device
 from rmslab.ordering import ordering
+from rmslab.prediction import predicted
+from rmslab.progress import progress
 from rmslab.trace import trace
 
-__all__ = ["banner", "check", "device", "figures", "ordering", "trace"]
+__all__ = [
+    "banner", "check", "device", "experiments", "figures", "ordering", "predicted", "progress", "trace",
+]  # fmt: skip

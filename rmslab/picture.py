@@ -254,10 +254,6 @@ class _Messages(logging.Handler):
 @contextmanager
 def _missing_glyphs() -> Iterator[list[str]]:
     """Collect what matplotlib says about glyphs it could not find: a warning for text, a log for maths."""
-    from matplotlib.mathtext import MathTextParser
-
-    # Of a formula that it has parsed before, matplotlib does not complain again: make it forget.
-    getattr(getattr(MathTextParser, "_parse_cached", None), "cache_clear", lambda: None)()
     missing: list[str] = []
     handler = _Messages(missing)
     logger = logging.getLogger("matplotlib.mathtext")

@@ -1,0 +1,122 @@
+"""Run notebook cells in an IPython inside this process, without a kernel, and keep what each one shows.
+
+For a process that runs one notebook and ends: IPython's shell is a singleton, and student code may do
+anything to it. Time, memory and escape are the caller's affair.
+"""
+
+import base64
+import builtins
+import io
+import sys
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+MAX_TEXT = 100_000
+MAX_DATA = 2_000_000
+
+Output = dict[str, Any]
+
+
+class _Publisher(DisplayPublisher):
+    def publish(self, data: dict, metadata: dict | None = None, **_: Any) -> None:
+        self.shell.keep("display_data", data, metadata)
+
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.outputs.clear()
+
+
+class _Hook(DisplayHook):
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(self, format_dict: dict, md_dict: dict | None = None) -> None:
+        self.shell.keep("execute_result", format_dict, md_dict)
+
+    def finish_displayhook(self) -> None:
+        pass
+
+
+class _Stream(io.TextIOBase):
+    """``sys.stdout`` or ``sys.stderr`` as notebook outputs, in order with everything else."""
+
+    def __init__(self, shell: "Shell", name: str):
+        self.shell, self.name = shell, name
+
+    def write(self, text: str) -> int:
+        self.shell.keep_text(self.name, str(text))
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+
+def no_input(prompt: Any = "") -> str:
+    raise RuntimeError("这里不能用 input()：检查和评分时没有人在键盘前。请把值直接写进代码。")
+
+
+class Shell(InteractiveShell):
+    """An IPython that keeps a cell's outputs in nbformat's form.
+
+    ``%matplotlib widget`` and its like become inline; ``input()`` raises; ``exit()`` ends only its cell.
+    """
+
+    display_pub_class = _Publisher
+    displayhook_class = _Hook
+
+    def __init__(self, **kwargs: Any):
+        self.outputs: list[Output] = []
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.InteractiveShell.colors = "nocolor"
+        super().__init__(config=config, **kwargs)
+
+    def run(self, source: str) -> list[Output]:
+        """Execute one cell; its outputs, an exception among them as nbformat's ``error``."""
+        self.outputs = []
+        streams = sys.stdout, sys.stderr, builtins.input
+        sys.stdout, sys.stderr = _Stream(self, "stdout"), _Stream(self, "stderr")
+        builtins.input = no_input
+        try:
+            self.run_cell(source, store_history=True)
+        finally:
+            sys.stdout, sys.stderr, builtins.input = streams
+        return self.outputs
+
+    def keep(self, kind: str, data: dict, metadata: dict | None) -> None:
+        data = {mime: base64.b64encode(v).decode() if isinstance(v, bytes) else v for mime, v in data.items()}
+        if sum(len(str(v)) for v in data.values()) > MAX_DATA:
+            data = {"text/plain": "（输出过大，已省略）"}
+        output: Output = {"output_type": kind, "data": data, "metadata": metadata or {}}
+        if kind == "execute_result":
+            output["execution_count"] = self.execution_count
+        self.outputs.append(output)
+
+    def keep_text(self, name: str, text: str) -> None:
+        last = self.outputs[-1] if self.outputs else {}
+        if last.get("name") != name:
+            last = {"output_type": "stream", "name": name, "text": ""}
+            self.outputs.append(last)
+        if len(last["text"]) < MAX_TEXT:
+            last["text"] += text[: MAX_TEXT - len(last["text"])]
+
+    def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
+        try:
+            value = str(evalue)[:2000]
+        except Exception:
+            value = ""
+        lines = [str(line)[:4000] for line in stb][-40:]
+        name = getattr(etype, "__name__", str(etype))
+        self.outputs.append({"output_type": "error", "ename": name, "evalue": value, "traceback": lines})
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        pass
+
+    def enable_matplotlib(self, gui: str | None = None) -> Any:
+        return super().enable_matplotlib("inline")
+
+    def ask_exit(self) -> None:
+        raise SystemExit
