@@ -15,7 +15,47 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("lesson", nargs="*", help="课名，缺省为全部")
     build.add_argument("--check", action="store_true", help="只检查是否过期，过期则退出码为 1")
     build.set_defaults(run=run_build)
+    collect = commands.add_parser("collect", help="收作业：文件夹和文件 → classroom/submitted/")
+    collect.add_argument("source", nargs="+", type=Path, help="学生交来的文件夹或 .ipynb 文件")
+    classroom_option(collect)
+    collect.add_argument("--roster", type=Path, help="名单 CSV，含 student（学号）列，可含 name（姓名）列")
+    collect.add_argument("--student-pattern", metavar="REGEX", help=r"从路径里取学号，如 (?P<student>\d{8})")
+    collect.add_argument("--replace", action="store_true", help="用新交的换掉旧的；旧的移到 earlier/ 留底")
+    collect.set_defaults(run=run_collect)
+
+    grade = commands.add_parser("grade", help="评分；没有变化的不重评")
+    grade.add_argument("lesson", nargs="*", help="课名，缺省为收到的全部")
+    classroom_option(grade)
+    grade.add_argument("--student", action="append", default=[], metavar="ID", help="只评这名学生，可重复")
+    grade.add_argument("--jobs", type=positive, metavar="N", help="同时评几份，缺省为处理器核数")
+    grade.add_argument("--force", action="store_true", help="没有变化的也重评")
+    grade.add_argument("--timeout", type=positive, default=30, metavar="S", help="每个单元格的秒数上限，缺省 30")
+    grade.add_argument("--memory", type=positive, default=4096, metavar="MB", help="内存上限，缺省 4096")
+    grade.add_argument("--require-sandbox", action="store_true", help="没有沙箱就拒绝评分")
+    grade.add_argument("--db", metavar="URL", help="成绩册的 SQLAlchemy 地址，缺省为 classroom/gradebook.db")
+    grade.set_defaults(run=run_grade)
+
+    report = commands.add_parser("report", help="全班情况：CSV 与网页")
+    classroom_option(report)
+    report.add_argument("--csv", type=Path, metavar="FILE", help="每名学生每一步一行")
+    report.add_argument("--html", type=Path, metavar="FILE", help="自成一体的网页")
+    report.add_argument("--db", metavar="URL", help="成绩册的 SQLAlchemy 地址")
+    report.set_defaults(run=run_report)
+
+    demo = commands.add_parser("demo", help="写出一个八人的示例班级，收、评、报告一遍")
+    demo.add_argument("--folder", type=Path, default=Path("demo-class"), metavar="DIR")
+    demo.set_defaults(run=run_demo)
     return root
+
+
+def classroom_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--classroom", type=Path, metavar="DIR", help="班级文件夹，缺省为课程里的 classroom/")
+
+
+def positive(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"应为正整数，收到的是 {text}")
+    return int(text)
 
 
 def run_build(options: argparse.Namespace) -> None:
@@ -24,6 +64,67 @@ def run_build(options: argparse.Namespace) -> None:
 
     act = build.check if options.check else build.build
     act(Course.find(), options.lesson)
+
+
+def classroom_of(options: argparse.Namespace):
+    from autograder.course import Classroom, Course
+
+    return Classroom(options.classroom.resolve() if options.classroom else Course.find().root / "classroom")
+
+
+def run_collect(options: argparse.Namespace) -> None:
+    from autograder.collect import collect
+
+    classroom = classroom_of(options)
+    done = collect(classroom, options.source, options.roster, options.student_pattern, options.replace)
+    print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
+    if done.left:
+        lines = "\n".join(f"  {path}：{reason}" for path, reason in done.left)
+        raise Problem(f"有 {len(done.left)} 个文件没有收：\n{lines}")
+
+
+def run_grade(options: argparse.Namespace) -> None:
+    from autograder.course import Course
+    from autograder.grade import grade
+
+    if options.require_sandbox:
+        raise Problem("这个版本在普通子进程里运行学生代码，没有沙箱，所以按 --require-sandbox 的要求拒绝评分。")
+    results = grade(
+        Course.find(), classroom_of(options), options.lesson, options.student, options.jobs, options.force,
+        float(options.timeout), options.memory, options.db,
+    )  # fmt: skip
+    print(f"评完 {len(results)} 份。接下来：autograder report --csv 成绩.csv --html 全班.html")
+
+
+def run_report(options: argparse.Namespace) -> None:
+    from autograder.report import report
+
+    report(classroom_of(options), options.csv, options.html, options.db)
+    for path in filter(None, (options.csv, options.html)):
+        print(f"已写入 {path}")
+
+
+def run_demo(options: argparse.Namespace) -> None:
+    from autograder.collect import collect
+    from autograder.course import Classroom, Course
+    from autograder.demo import write_class
+    from autograder.grade import grade
+    from autograder.report import report
+
+    course, folder = Course.find(), options.folder.resolve()
+    handed_in = write_class(course, folder)
+    classroom = Classroom(folder / "classroom")
+    collect(classroom, [handed_in], folder / "class.csv")
+    grade(course, classroom)
+    report(classroom, folder / "scores.csv", folder / "class.html")
+    print(
+        f"\n看这里：\n"
+        f"  交来的作业    {handed_in}\n"
+        f"  成绩表        {folder / 'scores.csv'}\n"
+        f"  全班情况      {folder / 'class.html'}\n"
+        f"  每人的反馈    {classroom.root / 'feedback'}\n"
+        f"  成绩册        {classroom.root / 'gradebook.db'}"
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,7 +6,7 @@ Plain HTML without scripts, readable in light and dark themes, in a saved notebo
 from html import escape
 
 from rmslab.catalogue import entry, text
-from rmslab.step import BLANK, ERROR, Verdict
+from rmslab.step import BLANK, GRADED, Verdict
 
 CSS = """
 .rms-card{border:1px solid #8886;border-left:6px solid var(--c);border-radius:6px;padding:.6em 1em .8em;
@@ -32,8 +32,10 @@ LOOK = {"passed": ("#009E73", "✓"), "partial": ("#E69F00", "◐"), "failed": (
 def state(verdict: Verdict) -> str:
     if verdict.passed:
         return "passed"
-    if verdict.status in (BLANK, ERROR):
-        return verdict.status
+    if verdict.status == BLANK:
+        return BLANK
+    if verdict.status != GRADED:
+        return "error"
     return "partial" if verdict.points else "failed"
 
 
@@ -70,13 +72,7 @@ def html(verdict: Verdict, output: str = "", private: bool = False) -> str:
         output: what the student's code printed while it was checked.
         private: leave out the inputs and the contract's values, as after grading on unseen inputs.
     """
-    colour, sign = LOOK[state(verdict)]
-    title = text("step", verdict.step, "title")
-    score = text("card", "score", points=plain(verdict.points), max_points=plain(verdict.max_points))
-    parts = [
-        f'<header><span aria-hidden="true">{sign}</span><b>{escape(title)}</b>'
-        f"<span>{escape(text('card', state(verdict)))}</span><span>{escape(score)}</span></header>"
-    ]
+    parts = []
     if verdict.passed:
         parts.append(f"<p>{escape(text('card', 'all_good'))}</p>")
     elif verdict.status == BLANK:
@@ -90,8 +86,24 @@ def html(verdict: Verdict, output: str = "", private: bool = False) -> str:
     if output.strip():
         label = escape(text("card", "output"))
         parts.append(f"<details><summary>{label}</summary><pre>{escape(output)}</pre></details>")
-    body = "".join(parts)
-    return f'<style>{CSS}</style><section class="rms-card" style="--c:{colour}">{body}</section>'
+    return frame(verdict, text("card", state(verdict)), "".join(parts))
+
+
+def frame(verdict: Verdict, label: str, body: str) -> str:
+    """The card around ``body`` (HTML): sign, the step's title, a label and the score."""
+    colour, sign = LOOK[state(verdict)]
+    title = text("step", verdict.step, "title")
+    score = text("card", "score", points=plain(verdict.points), max_points=plain(verdict.max_points))
+    header = (
+        f'<header><span aria-hidden="true">{sign}</span><b>{escape(title)}</b>'
+        f"<span>{escape(label)}</span><span>{escape(score)}</span></header>"
+    )
+    return f'<style>{CSS}</style><section class="rms-card" style="--c:{colour}">{header}{body}</section>'
+
+
+def notice(verdict: Verdict, label: str, sentence: str) -> str:
+    """The card of a step that could not be judged: its status and what to do."""
+    return frame(verdict, label, f"<p>{escape(sentence)}</p>")
 
 
 def explanation(verdict: Verdict) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from rmslab import card, evidence
 from rmslab.capture import capture
 from rmslab.checks import STEPS
-from rmslab.step import BLANK, ERROR, VISIBLE_SEED, Json, Step, Verdict
+from rmslab.step import BLANK, ERROR, VISIBLE_SEED, Json, Step, Verdict, status_of
 
 SCORES: dict[str, "Score"] = {}
 """The latest score of each step checked in this process."""
@@ -59,6 +59,10 @@ def judge(step: Step, inputs: Json, observed: Any) -> Verdict:
     """The verdict on evidence, however damaged."""
     if observed == {"blank": True}:
         return Verdict(step.id, 0.0, step.points, BLANK, failure=BLANK)
+    if evidence.is_error(observed):  # the test cell itself raised, before any probe
+        error = observed["error"]
+        facts = {"error": error.get("type"), "reason": error.get("message")}
+        return Verdict(step.id, 0.0, step.points, status_of(error), failure="error", facts=facts)
     try:
         return step.judge(inputs, observed)
     except (evidence.BadEvidence, KeyError, TypeError, ValueError, AttributeError, IndexError):

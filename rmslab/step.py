@@ -12,7 +12,15 @@ Json = dict[str, Any]
 VISIBLE_SEED = "visible"
 """Seed of the inputs that a lesson shows. Grading uses a secret one per class."""
 
-GRADED, BLANK, ERROR = "graded", "blank", "error"
+GRADED, BLANK, ERROR, MEMORY = "graded", "blank", "error", "memory"
+
+
+def status_of(error: Json) -> str:
+    """What a recorded exception means for a step that earned nothing."""
+    if error.get("type") == "NotImplementedError":
+        return BLANK
+    out_of_memory = error.get("type") == "MemoryError" or "allocate memory" in str(error.get("message"))
+    return MEMORY if out_of_memory else ERROR
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Verdict:
     points: float
     max_points: float
     status: str
-    """``graded``, ``blank`` or ``error`` (the student's code raised where it mattered most)."""
+    """``graded``; or ``blank``, ``error``, ``memory``: the student's code raised where it mattered most."""
     checks: tuple[Check, ...] = ()
     diagnosis: tuple[str, ...] = ()
     """Ids of the misconceptions that behave exactly so: none, one, or a pair from different families."""
@@ -46,6 +54,12 @@ class Verdict:
     @property
     def passed(self) -> bool:
         return self.points == self.max_points
+
+    @classmethod
+    def load(cls, data: Json) -> "Verdict":
+        """The verdict that ``dataclasses.asdict`` made ``data`` of, perhaps by way of JSON."""
+        checks = tuple(Check(**check) for check in data["checks"])
+        return cls(**data | {"checks": checks, "diagnosis": tuple(data["diagnosis"])})
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from rmslab import evidence
 from rmslab.checks import implementation_mistakes as mistakes
 from rmslab.compare import RTOL_SINGLE, alike, close, numbers, rtol
 from rmslab.diagnosis import answer, explain
-from rmslab.step import BLANK, ERROR, GRADED, Check, Json, Verdict
+from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 # Points of each named check. Without the first of a step nothing else is worth anything: identity, too,
 # keeps dtypes and leaves its input alone.
@@ -262,7 +262,7 @@ def conclude(step: str, table: dict[str, float], found: Findings, diagnosis: Cal
     finding = failed[first]
     status = GRADED
     if finding.kind == "error" and points == 0:
-        status = BLANK if finding.facts["error"] == "NotImplementedError" else ERROR
+        status = status_of({"type": finding.facts["error"], "message": finding.facts["reason"]})
     return Verdict(
         step,
         points,

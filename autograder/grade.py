@@ -1,0 +1,267 @@
+"""``autograder grade``: every submission → a result; then the gradebook and the pages, by one writer.
+
+Submissions run in children, a few at a time. Judging happens here, with the class's secret seed, from the
+evidence the children sent. Whatever one submission does, the next is graded.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+import rmslab
+from autograder import gradebook, pages, results
+from autograder.build import fingerprint
+from autograder.course import Classroom, Course
+from autograder.problem import Problem
+from autograder.rebuild import Rebuilt, Unreadable, rebuild
+from autograder.results import Result, StepResult
+from autograder.run import PROTECTIONS, Transcript, run
+from rmslab import card, engine, evidence
+from rmslab.catalogue import text
+from rmslab.checks import LESSONS, steps_of
+from rmslab.step import BLANK, ERROR, Step, Verdict
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What grading one lesson needs, made once."""
+
+    name: str
+    master: NotebookNode
+    steps: tuple[Step, ...]
+    inputs: dict[str, Any]
+    key: str
+
+    @classmethod
+    def prepare(cls, course: Course, classroom: Classroom, name: str) -> "Lesson":
+        if name not in LESSONS:
+            raise Problem(f"没有叫 {name} 的带检查的课。现有的课：{'、'.join(LESSONS)}")
+        master, seed = gradebook.master(course, name), classroom.seed()
+        steps = tuple(steps_of(name))
+        inputs = {step.id: step.inputs(seed) for step in steps}
+        return cls(name, master, steps, inputs, results.key(fingerprint(master), code_version(), seed))
+
+
+@cache
+def code_version() -> str:
+    """A hash of everything that can change a result."""
+    kit, grader = Path(rmslab.__file__).parent, Path(__file__).parent
+    files = [*kit.rglob("*.py"), *kit.rglob("*.toml")]
+    files += [grader / f"{name}.py" for name in ("child", "grade", "rebuild", "run")]
+    return results.key(*(path.read_bytes() for path in sorted(files)))
+
+
+# --- one submission ---------------------------------------------------------------------------------------
+
+
+def grade_one(lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int) -> Result:
+    """Rebuild, run, judge. Every way of failing becomes a status."""
+    try:
+        rebuilt = rebuild(lesson.master, data)
+    except Unreadable as reason:
+        steps = [whole(step, "unreadable", reason=str(reason)) for step in lesson.steps]
+        return result(student, lesson.name, key, steps)
+    transcript = run(rebuilt.notebook, lesson.inputs, timeout, memory)
+    steps = [judge(step, lesson, rebuilt, transcript) for step in lesson.steps]
+    notebook = fill(rebuilt.notebook, transcript, {step.step: step for step in steps})
+    steps += [by_hand(cell, rebuilt) for cell in rebuilt.notebook.cells if is_manual(cell)]
+    return result(student, lesson.name, key, steps, list(rebuilt.notes), notebook)
+
+
+def result(
+    student: str, lesson: str, key: str, steps: list[StepResult], notes: Sequence[str] = (), notebook: Any = None
+) -> Result:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Result(student, lesson, key, now, PROTECTIONS, steps, list(notes), notebook)
+
+
+def whole(step: Step, status: str, **facts: str) -> StepResult:
+    """A step that has a status and no verdict."""
+    return StepResult(step.id, 0.0, step.points, status, message=text("remedy", status, **facts))
+
+
+def is_manual(cell: NotebookNode) -> bool:
+    marks = cell.metadata.get("nbgrader", {})
+    return bool(marks.get("grade") and marks.get("solution")) or bool(marks.get("task"))
+
+
+def by_hand(cell: NotebookNode, rebuilt: Rebuilt) -> StepResult:
+    """A cell that a person grades: waiting, or worth nothing because it is as released."""
+    marks = cell.metadata.nbgrader
+    status = BLANK if marks.grade_id in rebuilt.blank else "needs_manual"
+    return StepResult(marks.grade_id, 0.0, marks.points, status, message=text("remedy", status))
+
+
+def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) -> StepResult:
+    """The step's result from the evidence; or from how its cells ended."""
+    answer = answer_cell(step, lesson.master)
+    if answer in rebuilt.blank:
+        return whole(step, BLANK)
+    for cell in (answer, step.id):
+        if cell in transcript.fatal:
+            return whole(step, transcript.fatal[cell])
+    if step.id not in transcript.evidence:
+        return whole(step, "crashed")
+    observed = transcript.evidence[step.id]
+    verdict = engine.judge(step, lesson.inputs[step.id], observed)
+    broken = next((o for o in transcript.outputs.get(answer, ()) if o.get("output_type") == "error"), None)
+    if broken and evidence.is_error(observed):  # the answer's own error says more than the name it left unset
+        facts = {"error": broken.get("ename"), "reason": str(broken.get("evalue"))[:300]}
+        verdict = Verdict(step.id, 0.0, step.points, ERROR, failure="error", facts=facts)
+    kept = asdict(verdict) | {"case": {}}
+    message = card.message(verdict)
+    return StepResult(
+        step.id, verdict.points, verdict.max_points, verdict.status, "+".join(verdict.diagnosis), message,
+        kept, transcript.printed.get(step.id, ""),
+    )  # fmt: skip
+
+
+def answer_cell(step: Step, master: NotebookNode) -> str:
+    """The solution cell that a step depends on: the last one above it."""
+    last = ""
+    for cell in master.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        if marks.get("grade_id") == step.id:
+            break
+        if marks.get("solution"):
+            last = marks["grade_id"]
+    return last
+
+
+def fill(notebook: NotebookNode, transcript: Transcript, steps: dict[str, StepResult]) -> dict[str, Any]:
+    """The autograded notebook: outputs in place, each test cell showing its score and its card."""
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        marks = cell.metadata.get("nbgrader", {})
+        cell.execution_count = None
+        cell.outputs = []
+        graded = steps.get(marks.get("grade_id")) if marks.get("grade") else None
+        if graded:
+            data = {"text/plain": repr(float(graded.points)), "text/html": pages.step_card(graded)}
+            cell.outputs = [nbformat.v4.new_output("execute_result", data, execution_count=None)]
+        else:
+            cell.outputs = [nbformat.from_dict(output) for output in transcript.outputs.get(cell.id, ())]
+    try:
+        nbformat.validate(notebook)
+    except nbformat.ValidationError:  # outputs come from student code; the sources do not depend on them
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and not cell.metadata.get("nbgrader", {}).get("grade"):
+                cell.outputs = []
+    return notebook
+
+
+# --- a class ----------------------------------------------------------------------------------------------
+
+
+def grade(
+    course: Course,
+    classroom: Classroom,
+    lessons: Iterable[str] = (),
+    students: Iterable[str] = (),
+    jobs: int | None = None,
+    force: bool = False,
+    timeout: float = 30.0,
+    memory: int = 4096,
+    db_url: str | None = None,
+) -> list[Result]:
+    """Grade what was collected and is not graded yet; then bring gradebook and notebooks in line.
+
+    Returns:
+        The results of all submissions asked for, old and new.
+
+    Raises:
+        Problem: an unknown lesson or student, or nothing collected.
+    """
+    wanted = _submissions(course, classroom, list(lessons), list(students))
+    ready = {name: Lesson.prepare(course, classroom, name) for name in sorted({name for _, name in wanted})}
+    done: list[Result] = []
+    todo = []
+    for student, name in wanted:
+        data = classroom.submission(student, name).read_bytes()
+        key = results.key(ready[name].key, data)
+        old = results.read(classroom, student, name)
+        if old and old.key == key and not force:
+            done.append(old)
+        else:
+            todo.append((ready[name], student, data, key))
+    print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。保护：{PROTECTIONS}。", flush=True)
+    started = time.monotonic()
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        running = {
+            pool.submit(_safely, *job, timeout, memory): job for job in todo
+        }
+        for number, future in enumerate(as_completed(running), 1):
+            graded = future.result()
+            results.write(classroom, graded)
+            done.append(graded)
+            _progress(number, len(todo), started, graded)
+    reconcile(course, classroom, ready, db_url or classroom.db_url)
+    return sorted(done, key=lambda r: (r.student, r.lesson))
+
+
+def _safely(lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int) -> Result:
+    """Nothing that one submission triggers, not even our own mistake, stops the others."""
+    try:
+        return grade_one(lesson, student, data, key, timeout, memory)
+    except Exception as error:
+        print(f"{student} {lesson.name}：评分程序出错（{type(error).__name__}: {error}），请人工查看。", file=sys.stderr)
+        reason = f"评分程序出错：{type(error).__name__}"
+        return result(student, lesson.name, "", [whole(s, "unreadable", reason=reason) for s in lesson.steps])
+
+
+def _submissions(
+    course: Course, classroom: Classroom, lessons: list[str], students: list[str]
+) -> list[tuple[str, str]]:
+    for name in lessons:
+        if name not in LESSONS:
+            raise Problem(f"没有叫 {name} 的带检查的课。现有的课：{'、'.join(LESSONS)}")
+    handed_in = classroom.students()
+    if not handed_in:
+        raise Problem(f"{classroom.root / 'submitted'} 里没有提交。请先运行 autograder collect。")
+    unknown = [student for student in students if student not in handed_in]
+    if unknown:
+        raise Problem(f"没有收到这些学生的提交：{'、'.join(unknown)}。")
+    found = [
+        (student, name)
+        for student in (students or handed_in)
+        for name in (lessons or LESSONS)
+        if classroom.submission(student, name).is_file()
+    ]
+    if not found:
+        asked = "、".join(lessons) or "任何一课"
+        raise Problem(f"没有收到 {asked} 的提交。请先运行 autograder collect。")
+    return found
+
+
+def _progress(number: int, total: int, started: float, graded: Result) -> None:
+    spent = time.monotonic() - started
+    left = spent / number * (total - number)
+    line = f"[{number}/{total}] {graded.student} {graded.lesson} {graded.points:g}/{graded.max_points:g}"
+    line += f"　每份 {spent / number:.1f} 秒，还需约 {left:.0f} 秒"
+    end = "\r" if sys.stdout.isatty() and number < total else "\n"
+    print(f"\033[K{line}" if sys.stdout.isatty() else line, end=end, flush=True)
+
+
+def reconcile(course: Course, classroom: Classroom, ready: dict[str, Lesson], db_url: str) -> None:
+    """Gradebook and autograded notebooks from the results on disk."""
+    course_id = course.nbgrader().CourseDirectory.course_id
+    everything = [r for r in results.read_all(classroom) if r.lesson in ready]
+    for name, lesson in ready.items():
+        of_lesson = [r for r in everything if r.lesson == name]
+        gradebook.record(db_url, name, lesson.master, of_lesson, course_id)
+        for one in of_lesson:
+            results.write_atomically(classroom.feedback(one.student, name), pages.feedback(one))
+            if one.notebook is not None:
+                notebook = nbformat.writes(nbformat.from_dict(one.notebook))
+                results.write_atomically(classroom.autograded(one.student, name), notebook + "\n")

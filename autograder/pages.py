@@ -1,0 +1,61 @@
+"""Self-contained HTML pages, readable without scripts: one per student and lesson, one for the class."""
+
+from collections.abc import Sequence
+from html import escape
+
+from autograder.results import Result, StepResult
+from rmslab import card
+from rmslab.catalogue import entry, text
+from rmslab.step import Verdict
+
+CSS = """
+:root{color-scheme:light dark}body{font:16px/1.7 system-ui,"Noto Sans SC","Microsoft YaHei",sans-serif;
+max-width:60em;margin:2em auto;padding:0 1.2em;color:#1a1a1a;background:#fff}
+h1{font-size:1.6em}h2{font-size:1.25em;margin-top:2em}table{border-collapse:collapse;margin:1em 0}
+th,td{border:1px solid #8888;padding:.3em .8em;text-align:left}td.number{text-align:right;
+font-variant-numeric:tabular-nums}.note{border-left:4px solid #0072B2;padding-left:.8em}
+@media(prefers-color-scheme:dark){body{color:#eee;background:#181818;--jp-content-font-color1:#eee;
+--jp-layout-color1:#222}}
+"""
+
+
+def page(title: str, body: str) -> str:
+    return (
+        f'<!doctype html>\n<html lang="zh-CN"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{CSS}</style></head>'
+        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>\n"
+    )
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str | float]]) -> str:
+    def cell(value: str | float) -> str:
+        if isinstance(value, str):
+            return f"<td>{escape(value)}</td>"
+        return f'<td class="number">{value:g}</td>'
+
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def step_card(graded: StepResult) -> str:
+    """The feedback card without inputs and expected values; of a step without verdict, its remedy."""
+    if not graded.verdict:
+        failed = Verdict(graded.step, 0.0, graded.max_points, graded.status)
+        return card.notice(failed, text("status", graded.status), graded.message)
+    return card.html(Verdict.load(graded.verdict), graded.printed, private=True)
+
+
+def title_of(step: str) -> str:
+    return text("step", step, "title") if entry("step", step, "title") else step
+
+
+def feedback(result: Result) -> str:
+    """A student's page: score, what was put right, and a card for every step."""
+    title = text("feedback", "title", student=result.student, lesson=result.lesson)
+    total = text("feedback", "total", points=f"{result.points:g}", max_points=f"{result.max_points:g}")
+    parts = [f"<p><strong>{escape(total)}</strong></p>"]
+    parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
+    parts += [step_card(step) for step in result.steps if entry("step", step.step, "title")]
+    parts.append(f"<p><small>{escape(text('feedback', 'footer', when=result.graded_at))}</small></p>")
+    return page(title, "".join(parts))

@@ -1,0 +1,204 @@
+"""Submitted bytes → a clean notebook: the master, with only the student's own sources put in.
+
+Test cells, tags, metadata and kernelspec always come from the master. Solution cells are matched by grade_id,
+else by what they define, else by likeness. Other code the student wrote is kept and run, without metadata.
+"""
+
+import ast
+import copy
+import difflib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+EXTRA = "extra-"
+"""Ids of cells that the student added begin so."""
+
+
+class Unreadable(Exception):
+    """No notebook can be made of these bytes; the message says why, in Chinese."""
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A notebook fit to run.
+
+    Attributes:
+        notebook: the master with the student's sources.
+        blank: grade_ids of solution cells that are as released (or gone).
+        notes: what was put right, in Chinese, for instructor and student.
+    """
+
+    notebook: NotebookNode
+    blank: frozenset[str]
+    notes: tuple[str, ...]
+
+
+def read(data: bytes) -> list[dict[str, Any]]:
+    """The submitted cells as ``{"type", "source", "grade_id", "id"}``, from UTF-8, BOM or GBK, nbformat 3 or 4.
+
+    Raises:
+        Unreadable: empty, cut off, no JSON, no notebook.
+    """
+    if not data.strip():
+        raise Unreadable("文件是空的")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        try:
+            text = data.decode("gb18030")
+        except UnicodeDecodeError:
+            raise Unreadable("不是文本文件") from None
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Unreadable("内容不完整，不是合法的 JSON") from None
+    if isinstance(document, dict) and isinstance(document.get("worksheets"), list):
+        document = {"cells": [c for sheet in document["worksheets"] for c in _list(sheet, "cells")]}
+    if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
+        raise Unreadable("不是 notebook：没有 cells")
+    return [_cell(cell) for cell in document["cells"] if isinstance(cell, dict)]
+
+
+def _list(node: Any, key: str) -> list:
+    value = node.get(key) if isinstance(node, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def _cell(cell: dict[str, Any]) -> dict[str, Any]:
+    source = cell.get("source", cell.get("input", ""))
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    metadata = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
+    marks = metadata.get("nbgrader") if isinstance(metadata.get("nbgrader"), dict) else {}
+    return {
+        "type": cell.get("cell_type"),
+        "source": source.replace("\r\n", "\n").replace("\0", "") if isinstance(source, str) else "",
+        "grade_id": marks.get("grade_id"),
+        "id": cell.get("id"),
+    }
+
+
+def is_solution(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
+    """Put the student's solution sources and extra code into a copy of the master (as released).
+
+    Raises:
+        Unreadable: see :func:`read`.
+    """
+    given = read(data)
+    notebook = copy.deepcopy(master)
+    notes: list[str] = []
+    used: set[int] = set()
+    place = _matches(notebook, given)
+
+    blank = set()
+    for cell in notebook.cells:
+        if not is_solution(cell):
+            continue
+        name = cell.metadata.nbgrader.grade_id
+        i = _find_solution(cell, given, used, notes)
+        if i is None:
+            notes.append(f"没有找到作答单元格 {name}，按未作答处理。")
+            blank.add(name)
+            continue
+        used.add(i)
+        if _same(given[i]["source"], cell.source):
+            blank.add(name)
+        cell.source = given[i]["source"]
+
+    edited = [
+        cell.id for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("grade") and not is_solution(cell)
+        and cell.id in place and not _same(given[place[cell.id]]["source"], cell.source)
+    ]  # fmt: skip
+    if edited:
+        notes.append(f"检查单元格被改过，已恢复原样：{'、'.join(edited)}。")
+    _insert_extras(notebook, given, place, used)
+    return Rebuilt(notebook, frozenset(blank), tuple(notes))
+
+
+def _same(a: str, b: str) -> bool:
+    return [line.rstrip() for line in a.strip().splitlines()] == [line.rstrip() for line in b.strip().splitlines()]
+
+
+def _matches(notebook: NotebookNode, given: list[dict]) -> dict[str, int]:
+    """Which submitted cell stands where a master cell stood: by grade_id, then id, then equal source."""
+    place: dict[str, int] = {}
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        for i, submitted in enumerate(given):
+            if i in place.values():
+                continue
+            if (name and submitted["grade_id"] == name) or (cell.id and submitted["id"] == cell.id):
+                place[cell.id] = i
+                break
+        else:
+            for i, submitted in enumerate(given):
+                if i not in place.values() and _same(submitted["source"], cell.source) and cell.source.strip():
+                    place[cell.id] = i
+                    break
+    return place
+
+
+def _find_solution(cell: NotebookNode, given: list[dict], used: set[int], notes: list[str]) -> int | None:
+    """The submitted cell that answers this one: of several, the last that was worked on."""
+    name = cell.metadata.nbgrader.grade_id
+    named = [i for i, g in enumerate(given) if g["grade_id"] == name and i not in used]
+    if len(named) > 1:
+        notes.append(f"作答单元格 {name} 出现了 {len(named)} 次，用最后一个写过的。")
+    worked = [i for i in named if not _same(given[i]["source"], cell.source)]
+    if worked or named:
+        return (worked or named)[-1]
+    candidates = [i for i, g in enumerate(given) if i not in used and g["type"] != "markdown" and not g["grade_id"]]
+    if cell.cell_type == "markdown":
+        candidates = [i for i, g in enumerate(given) if i not in used and g["type"] == "markdown"]
+    wanted = _defines(cell.source)
+    defining = [i for i in candidates if wanted and wanted <= _defines(given[i]["source"])]
+    if defining:
+        return defining[-1]
+    ratios = [(difflib.SequenceMatcher(None, cell.source, given[i]["source"]).ratio(), i) for i in candidates]
+    best = max(ratios, default=(0.0, None))
+    return best[1] if best[0] > 0.6 else None
+
+
+def _defines(source: str) -> set[str]:
+    """Names that a piece of code binds at its top level; empty if it does not parse."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names = {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
+    return names | {t.id for t in targets if isinstance(t, ast.Name)}
+
+
+def _insert_extras(notebook: NotebookNode, given: list[dict], place: dict[str, int], used: set[int]) -> None:
+    """Code that stands in no master cell, or in an edited ordinary one, after the cell that it followed."""
+    by_index = {i: cell_id for cell_id, i in place.items()}
+    cells = {cell.id: cell for cell in notebook.cells}
+    after: dict[str | None, list[NotebookNode]] = {}
+    last: str | None = None
+    for i, submitted in enumerate(given):
+        cell_id = by_index.get(i)
+        if cell_id is not None:
+            last = cell_id
+        if i in used or submitted["type"] not in ("code", None) or not submitted["source"].strip():
+            continue
+        if cell_id is not None:
+            standing = cells[cell_id]
+            fixed = "nbgrader" in standing.metadata or "experiment" in standing.metadata.get("tags", [])
+            if fixed or _same(submitted["source"], standing.source):
+                continue
+        extra = nbformat.v4.new_code_cell(submitted["source"], id=f"{EXTRA}{i}")
+        after.setdefault(last, []).append(extra)
+    ordered = list(after.get(None, []))
+    for cell in notebook.cells:
+        ordered += [cell, *after.get(cell.id, [])]
+    notebook.cells = ordered
