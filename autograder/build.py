@@ -1,8 +1,8 @@
-"""``autograder build``: one Markdown source → the solved lesson for instructors, the released one for students.
+"""``autograder build``: one Markdown source → the solved lesson and the released one.
 
 A source is MyST Markdown with three kinds of marked code cells: ``:step: ID`` (filled with the step's check),
 ``:solution: ID`` (holds ``### BEGIN SOLUTION`` … ``### END SOLUTION``, then perhaps ``### STUB …``), and
-``:setup: true`` (filled with the cell that finds rmslab). ``:experiment: true`` marks cells that grading skips.
+``:setup: true`` (filled with the cell that finds rmslab). ``:experiment: true`` marks what grading skips.
 """
 
 import copy
@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,9 +32,10 @@ from autograder.problem import Problem
 from rmslab.checks import STEPS
 
 STUB = re.compile(r"^(\s*)### STUB (.*)$")
+MARKS = {"step", "solution", "setup", "experiment"}
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
-SETUP = '''\
+SETUP = """\
 # 找到课程工具包 rmslab：已安装，或在这个 notebook 旁边、上面的文件夹里。
 import importlib.util
 import sys
@@ -47,7 +49,7 @@ if importlib.util.find_spec("rmslab") is None:
 
 import rmslab
 
-rmslab.banner()'''
+rmslab.banner()"""  # noqa: E501
 
 
 class RevealStubs(NbGraderPreprocessor):
@@ -72,7 +74,7 @@ def read_source(course: Course, lesson: str) -> NotebookNode:
         known = "、".join(course.lessons()) or "（还没有）"
         raise Problem(f"没有叫 {lesson} 的课：找不到 solutions/{lesson}.md。现有的课：{known}")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         notebook = jupytext.reads(text, fmt="md:myst")
     except UnicodeDecodeError:
         raise Problem(f"solutions/{lesson}.md 不是 UTF-8 文本，请另存为 UTF-8 再构建。") from None
@@ -99,6 +101,8 @@ def read_source(course: Course, lesson: str) -> NotebookNode:
 def mark_up(cell: NotebookNode, lesson: str) -> None:
     """Replace the source's short marks by nbgrader's metadata."""
     marks = cell.metadata
+    if unknown := sorted(set(marks) - MARKS):
+        raise Problem(f"{lesson} 里有不认识的标记 :{unknown[0]}:。可用的有：{'、'.join(sorted(MARKS))}。")
     cell.metadata = NotebookNode()
     if "step" in marks:
         step = STEPS.get(marks["step"])
@@ -127,7 +131,9 @@ def check_marks(notebook: NotebookNode, lesson: str) -> None:
         raise Problem(f"{lesson} 里有重复的 grade_id：{'、'.join(twice)}。")
     absent = [step.id for step in STEPS.values() if step.lesson == lesson and step.id not in ids]
     if absent:
-        raise Problem(f"{lesson} 少了步骤：{'、'.join(absent)}。请在 solutions/{lesson}.md 里加上 :step: 单元格。")
+        raise Problem(
+            f"{lesson} 少了步骤：{'、'.join(absent)}。请在 solutions/{lesson}.md 里加上 :step: 单元格。"
+        )
 
 
 def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
@@ -141,7 +147,8 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
         executed, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     )
     try:
-        client.execute(env=os.environ | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"})
+        # A fixed seed, so that a second build changes nothing; the kernel's own chatter is nobody's concern.
+        client.execute(env=os.environ | {"RMSLAB_SEED": "0"}, stderr=subprocess.DEVNULL)
     except CellExecutionError as error:
         raise Problem(f"解答 notebook 运行出错，没有写入任何文件：\n{error}") from error
     for cell in executed.cells:
@@ -187,7 +194,7 @@ def release(course: Course, lesson: str, solution: NotebookNode) -> NotebookNode
 def essence(notebook: NotebookNode) -> list:
     """What a build decides: cells without outputs and counts."""
     return [
-        [cell.id, cell.cell_type, cell.source, json.loads(json.dumps(cell.metadata))]
+        [cell.get("id"), cell.cell_type, cell.source, json.loads(json.dumps(cell.metadata))]
         for cell in notebook.cells
     ]
 
@@ -211,7 +218,8 @@ def edited_by_hand(path: Path) -> bool:
     notebook = read_notebook(path)
     if notebook is None:
         return True
-    return notebook.metadata.get("rmsnorm_course", {}).get("release_sha256") != fingerprint(notebook)
+    course = notebook.metadata.get("rmsnorm_course")
+    return not isinstance(course, dict) or course.get("release_sha256") != fingerprint(notebook)
 
 
 def stale(course: Course, lesson: str) -> list[Path]:
@@ -241,8 +249,9 @@ def build(course: Course, lessons: Iterable[str] = ()) -> None:
     """Build the lessons (default: all). Everything is made before anything is written.
 
     Raises:
-        Problem: see the message; nothing was changed for that lesson.
+        Problem: see the message; nothing was changed.
     """
+    made = []
     for lesson in list(lessons) or all_lessons(course):
         if edited_by_hand(course.release(lesson)):
             place = course.release(lesson).relative_to(course.root)
@@ -253,7 +262,8 @@ def build(course: Course, lessons: Iterable[str] = ()) -> None:
         plain = read_source(course, lesson)
         released = release(course, lesson, plain)
         print(f"{lesson}：运行解答……", flush=True)
-        solved = execute(plain, course.root)
+        made.append((lesson, execute(plain, course.root), released))
+    for lesson, solved, released in made:
         write(solved, course.solution(lesson))
         write(released, course.release(lesson))
         print(f"{lesson}：已写入 {', '.join(name(course, lesson))}")

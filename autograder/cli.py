@@ -29,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     grade.add_argument("--student", action="append", default=[], metavar="ID", help="只评这名学生，可重复")
     grade.add_argument("--jobs", type=positive, metavar="N", help="同时评几份，缺省为处理器核数")
     grade.add_argument("--force", action="store_true", help="没有变化的也重评")
-    grade.add_argument("--timeout", type=positive, default=30, metavar="S", help="每个单元格的秒数上限，缺省 30")
+    grade.add_argument(
+        "--timeout", type=positive, default=30, metavar="S", help="每个单元格的秒数上限，缺省 30"
+    )
     grade.add_argument("--memory", type=positive, default=4096, metavar="MB", help="内存上限，缺省 4096")
     grade.add_argument("--require-sandbox", action="store_true", help="没有沙箱就拒绝评分")
     grade.add_argument("--db", metavar="URL", help="成绩册的 SQLAlchemy 地址，缺省为 classroom/gradebook.db")
@@ -49,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def classroom_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--classroom", type=Path, metavar="DIR", help="班级文件夹，缺省为课程里的 classroom/")
+    command.add_argument(
+        "--classroom", type=Path, metavar="DIR", help="班级文件夹，缺省为课程里的 classroom/"
+    )
 
 
 def positive(text: str) -> int:
@@ -73,13 +77,16 @@ def classroom_of(options: argparse.Namespace):
 
 
 def run_collect(options: argparse.Namespace) -> None:
-    from autograder.collect import collect
+    from autograder.collect import collect, legible
 
     classroom = classroom_of(options)
     done = collect(classroom, options.source, options.roster, options.student_pattern, options.replace)
     print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
+    if done.other:
+        print(f"另有 {len(done.other)} 个文件不是 notebook，没有收：")
+        print("\n".join(f"  {legible(str(path))}" for path in done.other))
     if done.left:
-        lines = "\n".join(f"  {path}：{reason}" for path, reason in done.left)
+        lines = "\n".join(f"  {legible(str(path))}：{reason}" for path, reason in done.left)
         raise Problem(f"有 {len(done.left)} 个文件没有收：\n{lines}")
 
 
@@ -88,7 +95,9 @@ def run_grade(options: argparse.Namespace) -> None:
     from autograder.grade import grade
 
     if options.require_sandbox:
-        raise Problem("这个版本在普通子进程里运行学生代码，没有沙箱，所以按 --require-sandbox 的要求拒绝评分。")
+        raise Problem(
+            "这个版本在普通子进程里运行学生代码，没有沙箱，所以按 --require-sandbox 的要求拒绝评分。"
+        )
     results = grade(
         Course.find(), classroom_of(options), options.lesson, options.student, options.jobs, options.force,
         float(options.timeout), options.memory, options.db,
@@ -133,6 +142,10 @@ def main(arguments: list[str] | None = None) -> int:
         options.run(options)
     except Problem as problem:
         print(f"autograder {options.command}：{problem}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        print(f"autograder {options.command}：读写{where} 失败：{error.strerror or error}。", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("已中断。再次运行会接着做。", file=sys.stderr)

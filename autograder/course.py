@@ -52,7 +52,7 @@ class Course:
 class Classroom:
     """One class: what was handed in and what came of it.
 
-    ``submitted/`` · ``results/`` · ``autograded/`` · ``feedback/`` · ``gradebook.db`` · ``seed`` · ``roster.csv``
+    ``submitted/`` ``results/`` ``autograded/`` ``feedback/`` ``gradebook.db`` ``seed`` ``roster.csv``
     """
 
     root: Path

@@ -64,7 +64,9 @@ def submissions(course: Course) -> dict[str, bytes]:
         "solved": handed_in(),
         "untouched": handed_in(solve=False),
         "layernorm": handed_in(
-            lambda n: swapped(n, "x_fp32 = x.float()\n", "x_fp32 = x.float() - x.float().mean(-1, keepdim=True)\n")
+            lambda n: swapped(
+                n, "x_fp32 = x.float()\n", "x_fp32 = x.float() - x.float().mean(-1, keepdim=True)\n"
+            )
         ),
         "no-keepdim": handed_in(lambda n: swapped(n, "squares.mean(-1, keepdim=True)", "squares.mean(-1)")),
         "fp16-statistics": handed_in(lambda n: swapped(n, "x_fp32 = x.float()\n", "x_fp32 = x\n")),
@@ -83,7 +85,9 @@ def write_class(course: Course, folder: Path) -> Path:
         Problem: the folder holds something that a demo did not make.
     """
     if folder.exists() and not (folder / MARKER).is_file():
-        raise Problem(f"{folder} 已经存在，而且不是示例班级，没有动它。请换一个位置：autograder demo --folder DIR")
+        raise Problem(
+            f"{folder} 已经存在，而且不是示例班级，没有动它。请换一个位置：autograder demo --folder DIR"
+        )
     files = submissions(course)
     shutil.rmtree(folder, ignore_errors=True)
     handed_in = folder / "handed-in"

@@ -29,7 +29,7 @@ from autograder.run import PROTECTIONS, Transcript, run
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
-from rmslab.step import BLANK, ERROR, Step, Verdict
+from rmslab.step import BLANK, Step, Verdict, status_of
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,12 @@ def grade_one(lesson: Lesson, student: str, data: bytes, key: str, timeout: floa
 
 
 def result(
-    student: str, lesson: str, key: str, steps: list[StepResult], notes: Sequence[str] = (), notebook: Any = None
+    student: str,
+    lesson: str,
+    key: str,
+    steps: list[StepResult],
+    notes: Sequence[str] = (),
+    notebook: Any = None,
 ) -> Result:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Result(student, lesson, key, now, PROTECTIONS, steps, list(notes), notebook)
@@ -116,8 +121,9 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
     verdict = engine.judge(step, lesson.inputs[step.id], observed)
     broken = next((o for o in transcript.outputs.get(answer, ()) if o.get("output_type") == "error"), None)
     if broken and evidence.is_error(observed):  # the answer's own error says more than the name it left unset
-        facts = {"error": broken.get("ename"), "reason": str(broken.get("evalue"))[:300]}
-        verdict = Verdict(step.id, 0.0, step.points, ERROR, failure="error", facts=facts)
+        facts = {"error": str(broken.get("ename")), "reason": str(broken.get("evalue"))[:300]}
+        status = status_of({"type": facts["error"], "message": facts["reason"]})
+        verdict = Verdict(step.id, 0.0, step.points, status, failure="error", facts=facts)
     kept = asdict(verdict) | {"case": {}}
     message = card.message(verdict)
     return StepResult(
@@ -154,7 +160,7 @@ def fill(notebook: NotebookNode, transcript: Transcript, steps: dict[str, StepRe
             cell.outputs = [nbformat.from_dict(output) for output in transcript.outputs.get(cell.id, ())]
     try:
         nbformat.validate(notebook)
-    except nbformat.ValidationError:  # outputs come from student code; the sources do not depend on them
+    except Exception:  # outputs come from student code; the sources do not depend on them
         for cell in notebook.cells:
             if cell.cell_type == "code" and not cell.metadata.get("nbgrader", {}).get("grade"):
                 cell.outputs = []
@@ -195,17 +201,22 @@ def grade(
             done.append(old)
         else:
             todo.append((ready[name], student, data, key))
-    print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。保护：{PROTECTIONS}。", flush=True)
+    print(
+        f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。保护：{PROTECTIONS}。",
+        flush=True,
+    )
     started = time.monotonic()
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        running = {
-            pool.submit(_safely, *job, timeout, memory): job for job in todo
-        }
-        for number, future in enumerate(as_completed(running), 1):
-            graded = future.result()
-            results.write(classroom, graded)
-            done.append(graded)
-            _progress(number, len(todo), started, graded)
+        running = [pool.submit(_safely, *job, timeout, memory) for job in todo]
+        try:
+            for number, future in enumerate(as_completed(running), 1):
+                graded = future.result()
+                results.write(classroom, graded)
+                done.append(graded)
+                _progress(number, len(todo), started, graded)
+        except BaseException:  # interrupted, or the disk is full: what has not begun need not begin
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     reconcile(course, classroom, ready, db_url or classroom.db_url)
     return sorted(done, key=lambda r: (r.student, r.lesson))
 
@@ -215,7 +226,10 @@ def _safely(lesson: Lesson, student: str, data: bytes, key: str, timeout: float,
     try:
         return grade_one(lesson, student, data, key, timeout, memory)
     except Exception as error:
-        print(f"{student} {lesson.name}：评分程序出错（{type(error).__name__}: {error}），请人工查看。", file=sys.stderr)
+        print(
+            f"{student} {lesson.name}：评分程序出错（{type(error).__name__}: {error}），请人工查看。",
+            file=sys.stderr,
+        )
         reason = f"评分程序出错：{type(error).__name__}"
         return result(student, lesson.name, "", [whole(s, "unreadable", reason=reason) for s in lesson.steps])
 
@@ -234,8 +248,8 @@ def _submissions(
         raise Problem(f"没有收到这些学生的提交：{'、'.join(unknown)}。")
     found = [
         (student, name)
-        for student in (students or handed_in)
-        for name in (lessons or LESSONS)
+        for student in dict.fromkeys(students or handed_in)
+        for name in dict.fromkeys(lessons or LESSONS)
         if classroom.submission(student, name).is_file()
     ]
     if not found:
@@ -262,6 +276,8 @@ def reconcile(course: Course, classroom: Classroom, ready: dict[str, Lesson], db
         gradebook.record(db_url, name, lesson.master, of_lesson, course_id)
         for one in of_lesson:
             results.write_atomically(classroom.feedback(one.student, name), pages.feedback(one))
-            if one.notebook is not None:
+            if one.notebook is None:
+                classroom.autograded(one.student, name).unlink(missing_ok=True)
+            else:
                 notebook = nbformat.writes(nbformat.from_dict(one.notebook))
                 results.write_atomically(classroom.autograded(one.student, name), notebook + "\n")

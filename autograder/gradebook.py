@@ -1,13 +1,25 @@
 """nbgrader's gradebook, always reconciled from the results: formgrader, export and manual grading read it."""
 
-from collections.abc import Iterable
-from contextlib import closing
+import subprocess
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader import preprocessors, utils
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import (
+    Comment,
+    Grade,
+    Gradebook,
+    GradeCell,
+    MissingEntry,
+    SolutionCell,
+    SourceCell,
+    TaskCell,
+)  # fmt: skip
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from autograder.build import RevealStubs, read_notebook
 from autograder.course import Course
@@ -39,81 +51,113 @@ def master(course: Course, lesson: str) -> NotebookNode:
     return notebook
 
 
-def record(db_url: str, lesson: str, notebook: NotebookNode, results: Iterable[Result], course_id: str) -> None:
-    """Bring the gradebook in line with the results of one lesson. Manual scores and comments are kept.
+@contextmanager
+def opened(db_url: str, course_id: str = "default_course") -> Iterator[Gradebook]:
+    """The gradebook at ``db_url``, made if there is none.
 
-    When the lesson's cells have changed since the last time, its rows are made anew and what people had
-    written is put back by grade_id.
+    Raises:
+        Problem: it cannot be reached, or is none.
     """
-    with closing(Gradebook(db_url, course_id)) as gradebook:
-        gradebook.update_or_create_assignment(lesson)
-        kept = _manual(gradebook, lesson)
+    with warnings.catch_warnings():
+        # nbgrader reads while it is still adding a submission; what it means to add is added all the same.
+        warnings.filterwarnings("ignore", r"Object of type <Submitted\w+> not in session", SAWarning)
         try:
-            _register(db_url, lesson, notebook)
-        except RuntimeError:  # nbgrader refuses added or removed cells once there are submissions
-            gradebook.db.expire_all()
-            gradebook.remove_assignment(lesson)
-            gradebook.update_or_create_assignment(lesson)
-            _register(db_url, lesson, notebook)
+            with closing(Gradebook(db_url, course_id)) as gradebook:
+                yield gradebook
+        except (SQLAlchemyError, ImportError, subprocess.CalledProcessError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise Problem(
+                f"成绩册 {db_url} 打不开或写不进：{reason}。评分结果都在 results/，没有丢。"
+            ) from error
+
+
+def record(
+    db_url: str, lesson: str, notebook: NotebookNode, results: Iterable[Result], course_id: str
+) -> None:
+    """Bring the gradebook in line with the results of one lesson. What people wrote stays."""
+    with opened(db_url, course_id) as gradebook:
+        gradebook.update_or_create_assignment(lesson)
+        _migrate(gradebook, lesson, notebook)
+        resources = {"nbgrader": {"notebook": lesson, "assignment": lesson, "db_url": db_url}}
+        preprocessors.SaveCells().preprocess(notebook, resources)
         gradebook.db.expire_all()
         for result in results:
-            if result.notebook is not None:
-                _record_one(gradebook, lesson, result, kept.get(result.student, {}))
-        gradebook.db.commit()
+            _record_one(gradebook, lesson, result)
 
 
-def _register(db_url: str, lesson: str, notebook: NotebookNode) -> None:
-    resources = {"nbgrader": {"notebook": lesson, "assignment": lesson, "db_url": db_url}}
-    preprocessors.SaveCells().preprocess(notebook, resources)
+def _migrate(gradebook: Gradebook, lesson: str, notebook: NotebookNode) -> None:
+    """Add and remove the rows of cells that the lesson has gained and lost, in every submission.
+
+    nbgrader refuses to, once there are submissions. One transaction; rows of the other cells, and what people
+    wrote there, are not touched.
+    """
+    try:
+        stored = gradebook.find_notebook(lesson, lesson)
+    except MissingEntry:
+        return
+    if not stored.submissions:
+        return
+    wanted: dict[tuple[type, str], dict[str, Any]] = {}
+    for cell in notebook.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        graded = {"max_score": float(marks.get("points", 0)), "cell_type": cell.cell_type}
+        if utils.is_grade(cell):
+            wanted[GradeCell, marks.grade_id] = graded
+        if utils.is_solution(cell):
+            wanted[SolutionCell, marks.grade_id] = {}
+        if utils.is_task(cell):
+            wanted[TaskCell, marks.grade_id] = graded
+        if utils.is_grade(cell) or utils.is_solution(cell) or utils.is_locked(cell) or utils.is_task(cell):
+            wanted[SourceCell, marks.grade_id] = {"cell_type": cell.cell_type, "source": cell.source}
+    cells = [*stored.grade_cells, *stored.solution_cells, *stored.task_cells, *stored.source_cells]
+    known = {(type(cell), cell.name): cell for cell in cells}
+    db = gradebook.db
+    with db.no_autoflush:
+        for key in known.keys() - wanted.keys():
+            for rows in (getattr(known[key], "grades", None), getattr(known[key], "comments", None)):
+                for row in rows or ():
+                    db.delete(row)
+            db.delete(known[key])
+        for kind, name in wanted.keys() - known.keys():
+            cell = kind(name=name, notebook=stored, **wanted[kind, name])
+            db.add(cell)
+            db.flush()
+            for submitted in stored.submissions:
+                if kind in (GradeCell, TaskCell):
+                    db.add(Grade(cell_id=cell.id, notebook=submitted))
+                if kind in (SolutionCell, TaskCell):
+                    db.add(Comment(cell_id=cell.id, notebook=submitted))
+    db.commit()
 
 
-_BY_HAND = ("manual_score", "extra_credit")
-
-
-def _manual(gradebook: Gradebook, lesson: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """What people wrote: student → cell name → manual score, extra credit, comment."""
-    kept: dict[str, dict[str, dict[str, Any]]] = {}
-    for submission in gradebook.assignment_submissions(lesson):
-        for notebook in submission.notebooks:
-            cells = kept.setdefault(submission.student.id, {})
-            for grade in notebook.grades:
-                values = {key: getattr(grade, key) for key in _BY_HAND if getattr(grade, key) is not None}
-                cells.setdefault(grade.name, {}).update(values)
-            for comment in notebook.comments:
-                if comment.manual_comment:
-                    cells.setdefault(comment.name, {})["manual_comment"] = comment.manual_comment
-    return kept
-
-
-def _record_one(gradebook: Gradebook, lesson: str, result: Result, by_hand: dict[str, dict[str, Any]]) -> None:
+def _record_one(gradebook: Gradebook, lesson: str, result: Result) -> None:
+    """One student's automatic scores. An unreadable file is worth nothing, whatever was there before."""
     student = result.student
     gradebook.update_or_create_student(student)
-    gradebook.update_or_create_submission(lesson, student)
-    cells = nbformat.from_dict(result.notebook).cells
+    if result.notebook is None:
+        try:
+            notebook = gradebook.find_submission_notebook(lesson, lesson, student)
+        except MissingEntry:
+            return
+    else:
+        gradebook.update_or_create_submission(lesson, student)
+        notebook = gradebook.find_submission_notebook(lesson, lesson, student)
+    cells = nbformat.from_dict(result.notebook or {"cells": []}).cells
     by_name = {c.metadata.nbgrader.grade_id: c for c in cells if "nbgrader" in c.metadata}
-    notebook = gradebook.find_submission_notebook(lesson, lesson, student)
     for grade in notebook.grades:
         auto = utils.determine_grade(by_name[grade.name])[0] if grade.name in by_name else 0.0
         changed = grade.auto_score is not None and grade.auto_score != auto
         grade.auto_score = auto
-        for key in _BY_HAND:
-            if key in by_hand.get(grade.name, {}):
-                setattr(grade, key, by_hand[grade.name][key])
         # nbgrader's rule: whoever overrode a score looks again once the automatic one changes.
         overridden = grade.manual_score is not None
         grade.needs_manual_grade = (auto is None and not overridden) or (overridden and changed)
-    for comment in notebook.comments:
-        if comment.name in by_name:
-            comment.auto_comment = None
-        if "manual_comment" in by_hand.get(comment.name, {}):
-            comment.manual_comment = by_hand[comment.name]["manual_comment"]
     gradebook.db.commit()
 
 
 def scores(db_url: str, lesson: str) -> dict[str, dict[str, float]]:
     """Scores set by hand: student → step → points (manual score and extra credit)."""
     found: dict[str, dict[str, float]] = {}
-    with closing(Gradebook(db_url)) as gradebook:
+    with opened(db_url) as gradebook:
         try:
             submissions = gradebook.assignment_submissions(lesson)
         except MissingEntry:

@@ -43,7 +43,15 @@ def step_card(graded: StepResult) -> str:
     if not graded.verdict:
         failed = Verdict(graded.step, 0.0, graded.max_points, graded.status)
         return card.notice(failed, text("status", graded.status), graded.message)
-    return card.html(Verdict.load(graded.verdict), graded.printed, private=True)
+    # Not what the student's code printed, either: that may be the hidden input.
+    return card.html(Verdict.load(graded.verdict), private=True)
+
+
+def line(graded: StepResult) -> str:
+    """A step that a person grades, in one line."""
+    score = text("card", "score", points=f"{graded.points:g}", max_points=f"{graded.max_points:g}")
+    words = (graded.step, text("status", graded.status), score, graded.message)
+    return f"<p>{escape(' · '.join(words))}</p>"
 
 
 def title_of(step: str) -> str:
@@ -56,6 +64,6 @@ def feedback(result: Result) -> str:
     total = text("feedback", "total", points=f"{result.points:g}", max_points=f"{result.max_points:g}")
     parts = [f"<p><strong>{escape(total)}</strong></p>"]
     parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
-    parts += [step_card(step) for step in result.steps if entry("step", step.step, "title")]
+    parts += [step_card(step) if entry("step", step.step, "title") else line(step) for step in result.steps]
     parts.append(f"<p><small>{escape(text('feedback', 'footer', when=result.graded_at))}</small></p>")
     return page(title, "".join(parts))

@@ -8,14 +8,22 @@ import ast
 import copy
 import difflib
 import json
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+# What a student's code looks like is no news to whoever grades it.
+warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")
+
 EXTRA = "extra-"
 """Ids of cells that the student added begin so."""
+
+MAX_BYTES = 100 * 2**20
+MAX_COMPARED = 20_000
+"""Characters of a cell that is still compared by likeness: the time grows with their square."""
 
 
 class Unreadable(Exception):
@@ -38,13 +46,17 @@ class Rebuilt:
 
 
 def read(data: bytes) -> list[dict[str, Any]]:
-    """The submitted cells as ``{"type", "source", "grade_id", "id"}``, from UTF-8, BOM or GBK, nbformat 3 or 4.
+    """The submitted cells as ``{"type", "source", "grade_id", "id"}``.
+
+    UTF-8, with a BOM or without, and GBK; nbformat 3 and 4.
 
     Raises:
         Unreadable: empty, cut off, no JSON, no notebook.
     """
     if not data.strip():
         raise Unreadable("文件是空的")
+    if len(data) > MAX_BYTES:
+        raise Unreadable(f"文件太大（{len(data) / 2**20:.0f} MB），可能存进了巨大的输出")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -76,10 +88,16 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
     marks = metadata.get("nbgrader") if isinstance(metadata.get("nbgrader"), dict) else {}
     return {
         "type": cell.get("cell_type"),
-        "source": source.replace("\r\n", "\n").replace("\0", "") if isinstance(source, str) else "",
+        "source": _clean(source) if isinstance(source, str) else "",
         "grade_id": marks.get("grade_id"),
         "id": cell.get("id"),
     }
+
+
+def _clean(source: str) -> str:
+    """Without carriage returns, NUL bytes and halves of surrogate pairs, which no file could hold."""
+    source = source.replace("\r\n", "\n").replace("\0", "")
+    return source.encode("utf-8", "replace").decode("utf-8")
 
 
 def is_solution(cell: NotebookNode) -> bool:
@@ -103,7 +121,7 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
         if not is_solution(cell):
             continue
         name = cell.metadata.nbgrader.grade_id
-        i = _find_solution(cell, given, used, notes)
+        i = _find_solution(cell, notebook, given, place, used, notes)
         if i is None:
             notes.append(f"没有找到作答单元格 {name}，按未作答处理。")
             blank.add(name)
@@ -125,47 +143,91 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
 
 
 def _same(a: str, b: str) -> bool:
-    return [line.rstrip() for line in a.strip().splitlines()] == [line.rstrip() for line in b.strip().splitlines()]
+    return _essence(a) == _essence(b)
+
+
+def _essence(source: str) -> list[str]:
+    """Its lines, without what an editor may add at their ends."""
+    return [line.rstrip() for line in source.strip().splitlines()]
 
 
 def _matches(notebook: NotebookNode, given: list[dict]) -> dict[str, int]:
     """Which submitted cell stands where a master cell stood: by grade_id, then id, then equal source."""
     place: dict[str, int] = {}
+    taken: set[int] = set()
+    essences = [_essence(submitted["source"]) for submitted in given]
     for cell in notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        for i, submitted in enumerate(given):
-            if i in place.values():
-                continue
-            if (name and submitted["grade_id"] == name) or (cell.id and submitted["id"] == cell.id):
-                place[cell.id] = i
-                break
-        else:
-            for i, submitted in enumerate(given):
-                if i not in place.values() and _same(submitted["source"], cell.source) and cell.source.strip():
-                    place[cell.id] = i
-                    break
+        name, essence = cell.metadata.get("nbgrader", {}).get("grade_id"), _essence(cell.source)
+        marked = (i for i, g in enumerate(given) if (name and g["grade_id"] == name) or g["id"] == cell.id)
+        equal = (i for i, other in enumerate(essences) if essence and other == essence)
+        found = next((i for i in (*marked, *equal) if i not in taken), None)
+        if found is not None:
+            place[cell.id] = found
+            taken.add(found)
     return place
 
 
-def _find_solution(cell: NotebookNode, given: list[dict], used: set[int], notes: list[str]) -> int | None:
-    """The submitted cell that answers this one: of several, the last that was worked on."""
+def _find_solution(
+    cell: NotebookNode,
+    notebook: NotebookNode,
+    given: list[dict],
+    place: dict[str, int],
+    used: set[int],
+    notes: list[str],
+) -> int | None:
+    """The submitted cell that answers this one: of several, the last that was worked on.
+
+    By grade_id or cell id; where that finds nothing, or a cell as released, by what a cell defines, by
+    likeness, and last by being the only unclaimed cell between the same neighbours.
+    """
     name = cell.metadata.nbgrader.grade_id
-    named = [i for i, g in enumerate(given) if g["grade_id"] == name and i not in used]
+    named = [i for i, g in enumerate(given) if name in (g["grade_id"], g["id"]) and i not in used]
     if len(named) > 1:
         notes.append(f"作答单元格 {name} 出现了 {len(named)} 次，用最后一个写过的。")
     worked = [i for i in named if not _same(given[i]["source"], cell.source)]
-    if worked or named:
-        return (worked or named)[-1]
-    candidates = [i for i, g in enumerate(given) if i not in used and g["type"] != "markdown" and not g["grade_id"]]
-    if cell.cell_type == "markdown":
-        candidates = [i for i, g in enumerate(given) if i not in used and g["type"] == "markdown"]
+    if worked:
+        return worked[-1]
+    standing = {place[c.id] for c in notebook.cells if c.id in place and c is not cell}
+    text = cell.cell_type == "markdown"
+    candidates = [
+        i for i, g in enumerate(given)
+        if i not in used and i not in standing and not g["grade_id"] and (g["type"] == "markdown") == text
+    ]  # fmt: skip
     wanted = _defines(cell.source)
-    defining = [i for i in candidates if wanted and wanted <= _defines(given[i]["source"])]
+    defining = [
+        i for i in candidates
+        if wanted and wanted <= _defines(given[i]["source"]) and not _same(given[i]["source"], cell.source)
+    ]  # fmt: skip
     if defining:
+        if named:
+            notes.append(f"作答单元格 {name} 没有动过；同样的内容写在了别的单元格里，用了那一个。")
         return defining[-1]
-    ratios = [(difflib.SequenceMatcher(None, cell.source, given[i]["source"]).ratio(), i) for i in candidates]
-    best = max(ratios, default=(0.0, None))
-    return best[1] if best[0] > 0.6 else None
+    if named:
+        return named[-1]
+    likest = _likest(cell, given, candidates)
+    return likest if likest is not None else _between(cell, notebook, place, candidates)
+
+
+def _likest(cell: NotebookNode, given: list[dict], candidates: list[int]) -> int | None:
+    best, chosen = 0.6, None
+    for i in candidates:
+        if len(given[i]["source"]) <= MAX_COMPARED:
+            like = difflib.SequenceMatcher(None, cell.source, given[i]["source"])
+            if like.real_quick_ratio() > best and like.quick_ratio() > best and like.ratio() > best:
+                best, chosen = like.ratio(), i
+    return chosen
+
+
+def _between(
+    cell: NotebookNode, notebook: NotebookNode, place: dict[str, int], candidates: list[int]
+) -> int | None:
+    """The only candidate after the cell that came before this one, and before the one that came next."""
+    position = next(p for p, c in enumerate(notebook.cells) if c is cell)
+    before = [place[c.id] for c in notebook.cells[:position] if c.id in place]
+    after = [place[c.id] for c in notebook.cells[position + 1 :] if c.id in place]
+    low, high = max(before, default=-1), min(after, default=float("inf"))
+    left = [i for i in candidates if low < i < high]
+    return left[0] if len(left) == 1 else None
 
 
 def _defines(source: str) -> set[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import gradebook, pages, results
-from autograder.collect import roster
+from autograder.collect import read_people
 from autograder.course import Classroom
 from autograder.pages import table, title_of
 from autograder.problem import Problem
@@ -42,7 +42,7 @@ def rows(classroom: Classroom, db_url: str | None = None) -> list[Row]:
     graded = {(result.student, result.lesson): result for result in results.read_all(classroom)}
     if not graded:
         raise Problem(f"{classroom.root} 里还没有评分结果。请先运行 autograder grade。")
-    students = sorted({*classroom.students(), *roster(classroom), *(student for student, _ in graded)})
+    students = sorted({*classroom.students(), *read_people(classroom), *(student for student, _ in graded)})
     found = []
     for lesson in sorted({lesson for _, lesson in graded}):
         template = _template(lesson, graded)
@@ -147,8 +147,9 @@ def _misconceptions(lines: list[Row]) -> str:
             struck.setdefault(name, set()).add(row.student)
     if not struck:
         return f"<p>{pages.escape(text('report', 'no_human'))}</p>"
+    concepts = {name: str(entry("misconception", name, "concept") or "").split("。")[0] for name in struck}
     body = [
-        [name, str(entry("misconception", name, "concept") or "").split("。")[0], float(len(who)), "、".join(sorted(who))]
+        [name, concepts[name], float(len(who)), "、".join(sorted(who))]
         for name, who in sorted(struck.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
     return table([text("report", k) for k in ("diagnosis", "reason", "count", "who")], body)
@@ -163,7 +164,10 @@ def _human(lines: list[Row]) -> str:
 
 
 def report(
-    classroom: Classroom, csv_file: Path | None = None, html_file: Path | None = None, db_url: str | None = None
+    classroom: Classroom,
+    csv_file: Path | None = None,
+    html_file: Path | None = None,
+    db_url: str | None = None,
 ) -> None:
     """Write what was asked for, and print one line per student and lesson.
 
@@ -171,7 +175,7 @@ def report(
         Problem: nothing has been graded, or a file cannot be written.
     """
     lines = rows(classroom, db_url)
-    people = {student: row.get("name", "") for student, row in roster(classroom).items()}
+    people = {student: row.get("name", "") for student, row in read_people(classroom).items()}
     protections = "；".join(sorted({r.protections for r in results.read_all(classroom)}))
     try:
         if csv_file:

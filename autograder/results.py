@@ -1,4 +1,4 @@
-"""One student's result for one lesson: failure is data. Written atomically, read back to resume and report."""
+"""One student's result for one lesson: failure is data. Written atomically, read back to resume."""
 
 import hashlib
 import json
@@ -65,7 +65,7 @@ def write(classroom: Classroom, result: Result) -> None:
 def write_atomically(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("w", encoding="utf-8") as file:
+    with temporary.open("w", encoding="utf-8", errors="replace") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
@@ -80,7 +80,7 @@ def read(classroom: Classroom, student: str, lesson: str) -> Result | None:
             return None
         data["steps"] = [StepResult(**step) for step in data["steps"]]
         return Result(**data)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

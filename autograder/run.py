@@ -69,7 +69,7 @@ def run(notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: 
     """
     transcript = Transcript()
     deadline = time.monotonic() + NOTEBOOK_CAP
-    for _ in range(1 + RETRIES):
+    for tried in range(1 + RETRIES):
         cells = [
             c for c in jobs(notebook)
             if c["id"] not in transcript.fatal and c.get("step") not in transcript.evidence
@@ -80,11 +80,12 @@ def run(notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: 
         if ended is None:
             break
         cell_id, how = ended
-        if cell_id is None or time.monotonic() >= deadline:
-            left = [c["id"] for c in cells if c.get("step")]
-            transcript.fatal.update((name, how) for name in left if name not in transcript.evidence)
+        if cell_id is not None:
+            transcript.fatal[cell_id] = how
+        if cell_id is None or tried == RETRIES or time.monotonic() >= deadline:
+            left = [c["id"] for c in cells if c.get("step") and c["step"] not in transcript.evidence]
+            transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
             break
-        transcript.fatal[cell_id] = how
     return transcript
 
 
@@ -95,25 +96,26 @@ def _once(
     steps = {c["step"] for c in cells if c.get("step")}
     job = {"cells": cells, "inputs": {s: inputs[s] for s in steps if s in inputs}, "memory": memory}
     current: str | None = None
+    limit = [time.monotonic() + STARTUP_CAP]
     with child(json.dumps(job).encode()) as (process, results):
-        limit = time.monotonic() + STARTUP_CAP
-        for line in lines(results, lambda: min(limit, deadline)):
+        for line in lines(results, lambda: min(limit[0], deadline)):
             if line is None:
                 return current, "timeout"
             try:
                 event = json.loads(line)
                 kind = event["event"]
                 if kind == "start":
-                    current, limit = str(event["id"]), time.monotonic() + timeout
+                    current, limit[0] = str(event["id"]), time.monotonic() + timeout
                 elif kind == "outputs":
-                    transcript.outputs[str(event["id"])] = event["outputs"]
+                    outputs = [output for output in event["outputs"] if isinstance(output, dict)]
+                    transcript.outputs[str(event["id"])] = outputs
                 elif kind == "evidence" and event["step"] in steps:
                     # The first word counts: nothing that runs later may take it back.
                     transcript.evidence.setdefault(event["step"], event["evidence"])
                     transcript.printed.setdefault(event["step"], str(event["output"])[:4000])
                 elif kind == "done":
                     return None
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 return current, "crashed"
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
@@ -122,13 +124,13 @@ def _once(
 
 @contextlib.contextmanager
 def child(job: bytes) -> Iterator[tuple[subprocess.Popen, int]]:
-    """A child process with ``job`` as its input; when the block ends, it and its group are dead."""
+    """A child process with ``job`` as its input; when the block ends, it and all that it started are dead."""
     read, write = os.pipe()
     with tempfile.TemporaryDirectory(prefix="rmsnorm-") as scratch, tempfile.TemporaryFile() as stdin:
         stdin.write(job)
         stdin.seek(0)
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "autograder.child", str(write)],
+            [sys.executable, "-P", "-m", "autograder.child", str(write), str(os.getpid())],
             stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             cwd=scratch, env=environment(scratch), pass_fds=(write,), start_new_session=True,
         )  # fmt: skip
@@ -140,6 +142,21 @@ def child(job: bytes) -> Iterator[tuple[subprocess.Popen, int]]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            kill_strays(scratch)
+
+
+def kill_strays(scratch: str) -> None:
+    """Kill what left the process group: it still carries the scratch folder in its environment."""
+    mark = f"TMPDIR={scratch}\0".encode()
+    for _ in range(10):
+        found = False
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (folder / "environ").read_bytes():
+                    os.kill(int(folder.name), signal.SIGKILL)
+                    found = True
+        if not found:
+            return
 
 
 def environment(scratch: str) -> dict[str, str]:

@@ -14,22 +14,36 @@ import warnings
 from collections.abc import Iterator
 
 MAX_TEXT = 4000
+MAX_BYTES = 2**20
+"""What Python code may write before the rest is dropped, so that printing without end fills no disk."""
+
+
+class _Bounded(io.FileIO):
+    """A file that takes the first megabyte and swallows the rest."""
+
+    taken = 0
+
+    def write(self, data: bytes) -> int:
+        if self.taken < MAX_BYTES:
+            super().write(data)
+            self.taken += len(data)
+        return len(data)
 
 
 class Captured:
-    """What was written: ``text`` (stdout, stderr and descriptors 1 and 2 in order, cut to 4,000 characters)."""
+    """What was written: ``text`` (stdout, stderr, descriptors 1 and 2 in order, cut to 4,000 characters)."""
 
     text: str = ""
 
 
 @contextlib.contextmanager
 def capture() -> Iterator[Captured]:
-    """Redirect ``sys.stdout``/``sys.stderr``, descriptors 1 and 2, warnings and logging while the block runs."""
+    """Redirect ``sys.stdout``, ``sys.stderr``, descriptors 1 and 2, warnings and logging for the block."""
     captured = Captured()
     old_streams = (sys.stdout, sys.stderr)
     _flush(old_streams)
     with tempfile.TemporaryFile() as file, contextlib.ExitStack() as undo:
-        raw = os.fdopen(os.dup(file.fileno()), "wb", buffering=0)
+        raw = _Bounded(os.dup(file.fileno()), "wb")
         stream = io.TextIOWrapper(raw, "utf-8", errors="replace", write_through=True)
         undo.callback(_close, stream)
         for fd in (1, 2):
@@ -52,7 +66,7 @@ def capture() -> Iterator[Captured]:
 
 
 def _handlers_of(streams: tuple) -> list[logging.StreamHandler]:
-    """Logging handlers that hold one of ``streams`` itself, so that replacing ``sys.stderr`` is not enough."""
+    """Logging handlers that hold one of ``streams`` itself: replacing ``sys.stderr`` is not enough."""
     handlers = (ref() for ref in logging._handlerList)
     return [h for h in handlers if isinstance(h, logging.StreamHandler) and vars(h).get("stream") in streams]
 

@@ -5,6 +5,7 @@ notebook's own test cells say.
 """
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -34,9 +35,9 @@ def load(path: Path) -> dict[str, Any]:
     try:
         notebook = json.loads(path.read_bytes().decode("utf-8-sig"))
         cells = notebook["cells"]
-        if not all(isinstance(cell["cell_type"], str) for cell in cells):
+        if not isinstance(cells, list) or not all(isinstance(cell["cell_type"], str) for cell in cells):
             raise TypeError
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         message = f"{path} 不是完整的 notebook（可能没有下载完）。请在 JupyterLab 里打开并保存，再试一次。"
         raise Unreadable(message) from None
     return notebook
@@ -44,7 +45,13 @@ def load(path: Path) -> dict[str, Any]:
 
 def source(cell: dict[str, Any]) -> str:
     text = cell.get("source", "")
-    return "".join(text) if isinstance(text, list) else str(text)
+    return "".join(map(str, text)) if isinstance(text, list) else str(text)
+
+
+def child(node: dict[str, Any], key: str) -> dict[str, Any]:
+    """``node[key]`` where it is a dictionary, as it should be, else an empty one."""
+    value = node.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def lesson_of(notebook: dict[str, Any], path: Path) -> str:
@@ -55,9 +62,8 @@ def lesson_of(notebook: dict[str, Any], path: Path) -> str:
     """
     from rmslab.checks import LESSONS, STEPS
 
-    metadata = notebook.get("metadata", {})
-    named = metadata.get("rmsnorm_course", {}).get("lesson") if isinstance(metadata, dict) else None
-    if named in LESSONS:
+    named = child(child(notebook, "metadata"), "rmsnorm_course").get("lesson")
+    if isinstance(named, str) and named in LESSONS:
         return named
     asked = re.findall(r"""check\(\s*["']([\w-]+)["']""", "\n".join(map(source, notebook["cells"])))
     lessons = {STEPS[step].lesson for step in asked if step in STEPS}
@@ -70,7 +76,8 @@ def lesson_of(notebook: dict[str, Any], path: Path) -> str:
 
 
 def is_experiment(cell: dict[str, Any]) -> bool:
-    return "experiment" in cell.get("metadata", {}).get("tags", [])
+    tags = child(cell, "metadata").get("tags")
+    return isinstance(tags, list) and "experiment" in tags
 
 
 def inside(path: Path, report: Path) -> None:
@@ -88,15 +95,31 @@ def inside(path: Path, report: Path) -> None:
                 continue
             for output in shell.run(source(cell)):
                 if output["output_type"] == "error":
-                    told = f"第 {number} 个单元格报错：{output['ename']}: {output['evalue'].splitlines()[:1]}"
-                    lines.write(json.dumps({"error": told}, ensure_ascii=False) + "\n")
+                    told = f"第 {number} 个单元格报错：{output['ename']}: {one_line(output['evalue'])}"
+                    lines.write(json.dumps({"error": told}) + "\n")
+                    lines.flush()
         for step in steps_of(lesson_of(notebook, path)):
             score = check(step.id, *(shell.user_ns.get(name, ...) for name in step.arguments))
             verdict = score.verdict
             row = {"step": step.id, "points": float(score), "max": verdict.max_points}
-            row |= {"passed": verdict.passed, "message": card.message(verdict)}
-            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+            row |= {"passed": verdict.passed, "message": one_line(card.message(verdict))}
+            lines.write(json.dumps(row) + "\n")
             lines.flush()
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, cut to what a table row can show."""
+    text = " ".join(text.split())
+    return text if len(text) <= 300 else text[:300] + "…"
+
+
+def read_report(path: Path) -> list[dict[str, Any]]:
+    """The rows that the fresh process wrote; the last may have been cut off when it was stopped."""
+    rows = []
+    for line in path.read_text("utf-8", "replace").splitlines():
+        with contextlib.suppress(ValueError):
+            rows.append(json.loads(line))
+    return rows
 
 
 def check_one(path: Path, cap: float = CAP) -> bool:
@@ -129,14 +152,16 @@ def check_one(path: Path, cap: float = CAP) -> bool:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # and whatever the notebook left running
             process.wait()
-        rows = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+        rows = read_report(report)
     for row in rows:
         if "error" in row:
             print(f"  ! {row['error']}")
     done = {row["step"]: row for row in rows if "step" in row}
     all_passed = True
     for step in steps_of(lesson):
-        row = done.get(step.id, {"points": 0.0, "max": step.points, "passed": False, "message": "没有运行到这一步。"})
+        row = done.get(
+            step.id, {"points": 0.0, "max": step.points, "passed": False, "message": "没有运行到这一步。"}
+        )
         all_passed &= row["passed"]
         sign = "✓" if row["passed"] else "✗"
         print(f"  {sign} {step.id:<22}{row['points']:>5g} / {row['max']:g}  {row['message']}")
@@ -147,4 +172,6 @@ def check_one(path: Path, cap: float = CAP) -> bool:
 
 def main(paths: list[str]) -> int:
     """Check every notebook named; 0 only if all steps of all of them pass."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ✓ or Chinese is no reason to stop
     return 0 if all([check_one(Path(path)) for path in paths]) else 1

@@ -7,6 +7,7 @@ anything to it. Time, memory and escape are the caller's affair.
 import base64
 import builtins
 import io
+import json
 import sys
 from typing import Any
 
@@ -17,6 +18,9 @@ from traitlets.config import Config
 
 MAX_TEXT = 100_000
 MAX_DATA = 2_000_000
+MAX_CELL = 8_000_000
+MAX_OUTPUTS = 500
+"""Characters of one stream, of one rich output and of one cell; outputs of one cell."""
 
 Output = dict[str, Any]
 
@@ -53,6 +57,10 @@ class _Stream(io.TextIOBase):
     def writable(self) -> bool:
         return True
 
+    @property
+    def encoding(self) -> str:
+        return "utf-8"
+
 
 def no_input(prompt: Any = "") -> str:
     raise RuntimeError("这里不能用 input()：检查和评分时没有人在键盘前。请把值直接写进代码。")
@@ -69,6 +77,7 @@ class Shell(InteractiveShell):
 
     def __init__(self, **kwargs: Any):
         self.outputs: list[Output] = []
+        self.size = 0
         config = Config()
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
@@ -76,7 +85,7 @@ class Shell(InteractiveShell):
 
     def run(self, source: str) -> list[Output]:
         """Execute one cell; its outputs, an exception among them as nbformat's ``error``."""
-        self.outputs = []
+        self.outputs, self.size = [], 0
         streams = sys.stdout, sys.stderr, builtins.input
         sys.stdout, sys.stderr = _Stream(self, "stdout"), _Stream(self, "stderr")
         builtins.input = no_input
@@ -88,20 +97,35 @@ class Shell(InteractiveShell):
 
     def keep(self, kind: str, data: dict, metadata: dict | None) -> None:
         data = {mime: base64.b64encode(v).decode() if isinstance(v, bytes) else v for mime, v in data.items()}
-        if sum(len(str(v)) for v in data.values()) > MAX_DATA:
-            data = {"text/plain": "（输出过大，已省略）"}
+        try:
+            size = len(json.dumps([data, metadata], allow_nan=False))
+        except (TypeError, ValueError, RecursionError):
+            data, metadata, size = {"text/plain": "（输出无法保存，已省略）"}, {}, 0
+        if size > MAX_DATA:
+            data, metadata, size = {"text/plain": "（输出过大，已省略）"}, {}, 0
         output: Output = {"output_type": kind, "data": data, "metadata": metadata or {}}
         if kind == "execute_result":
             output["execution_count"] = self.execution_count
-        self.outputs.append(output)
+        self.append(output, size)
+
+    def append(self, output: Output, size: int = 0) -> bool:
+        """Keep one output, unless the cell already shows too much."""
+        room = len(self.outputs) < MAX_OUTPUTS and self.size + size <= MAX_CELL
+        if room:
+            self.outputs.append(output)
+            self.size += size
+        return room
 
     def keep_text(self, name: str, text: str) -> None:
         last = self.outputs[-1] if self.outputs else {}
         if last.get("name") != name:
             last = {"output_type": "stream", "name": name, "text": ""}
-            self.outputs.append(last)
-        if len(last["text"]) < MAX_TEXT:
-            last["text"] += text[: MAX_TEXT - len(last["text"])]
+            if not self.append(last):
+                return
+        if len(last["text"]) < MAX_TEXT and self.size < MAX_CELL:
+            text = text[: MAX_TEXT - len(last["text"])]
+            last["text"] += text
+            self.size += len(text)
 
     def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
         try:
@@ -110,6 +134,7 @@ class Shell(InteractiveShell):
             value = ""
         lines = [str(line)[:4000] for line in stb][-40:]
         name = getattr(etype, "__name__", str(etype))
+        # Always kept: whether a cell failed decides more than how much it printed.
         self.outputs.append({"output_type": "error", "ename": name, "evalue": value, "traceback": lines})
 
     def enable_gui(self, gui: str | None = None) -> None:
