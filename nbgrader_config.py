@@ -15,7 +15,7 @@ c.CourseDirectory.feedback_directory = "classroom/feedback"
 c.CourseDirectory.db_url = "sqlite:///classroom/gradebook.db"
 
 # What a solution region becomes in the student's notebook; the line "### STUB …" after it is then revealed.
-c.ClearSolutions.code_stub = {"python": "# ↓ 在这里写你的代码"}
+c.ClearSolutions.code_stub = {"python": "# ↓ 写在这里"}
 c.ClearSolutions.text_stub = "在这里写你的回答。"
 c.GenerateAssignment.preprocessors = [
     preprocessors.IncludeHeaderFooter,

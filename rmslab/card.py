@@ -5,7 +5,7 @@ Plain HTML without scripts, readable in light and dark themes, in a saved notebo
 
 from html import escape
 
-from rmslab.catalogue import entry, text
+from rmslab.catalogue import entry, fill, text
 from rmslab.step import BLANK, GRADED, Verdict
 
 CSS = """
@@ -50,7 +50,16 @@ def kind(verdict: Verdict) -> str:
 
 def seen(verdict: Verdict) -> str:
     """The student's own numbers as one sentence."""
-    return text("seen", kind(verdict), **verdict.facts) if entry("seen", kind(verdict)) else ""
+    facts = verdict.facts
+    if "item" in facts:
+        facts = facts | {"item": entry("item", facts["item"]) or facts["item"]}
+    return text("seen", kind(verdict), **facts) if entry("seen", kind(verdict)) else ""
+
+
+def misconception(verdict: Verdict, name: str) -> dict:
+    """The words for a misconception: those for the verdict's kind of step where it has its own."""
+    words = entry("misconception", name)
+    return words | words.get(verdict.step.partition("-")[0], {})
 
 
 def message(verdict: Verdict) -> str:
@@ -60,7 +69,8 @@ def message(verdict: Verdict) -> str:
     if verdict.status == BLANK:
         return text("card", "blank")
     if verdict.diagnosis:
-        return text("misconception", verdict.diagnosis[0], "symptom", seen=seen(verdict), **verdict.facts)
+        symptom = misconception(verdict, verdict.diagnosis[0])["symptom"]
+        return fill(symptom, seen=seen(verdict), **verdict.facts)
     return seen(verdict) + text("failure", kind(verdict), "concept")
 
 
@@ -110,7 +120,7 @@ def explanation(verdict: Verdict) -> str:
     """Observed, concept, next step, hints; of a pair of mistakes the first in full, the second in a line."""
     if verdict.diagnosis:
         first, *rest = verdict.diagnosis
-        words = entry("misconception", first)
+        words = misconception(verdict, first)
     else:
         words, rest = entry("failure", kind(verdict)) or entry("failure", "nothing"), []
     rows = [
@@ -118,7 +128,7 @@ def explanation(verdict: Verdict) -> str:
         ("concept", words["concept"]),
         ("next_step", words["next_step"]),
     ]
-    rows += [("also", entry("misconception", other)["next_step"]) for other in rest]
+    rows += [("also", misconception(verdict, other)["next_step"]) for other in rest]
     line = verdict.facts.get("line")
     parts = []
     if words.get("variant"):
@@ -188,7 +198,7 @@ def checklist(verdict: Verdict) -> str:
     items = []
     for check in verdict.checks:
         label = escape(text("step", verdict.step, check.name))
-        if not core.passed and check is not core:
+        if verdict.gated and not core.passed and check is not core:
             items.append(f"<li>· {label}（{escape(text('card', 'waiting'))}）</li>")
             continue
         sign = "✓" if check.passed else "✗"

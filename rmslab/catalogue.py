@@ -39,4 +39,9 @@ def text(*path: str, **facts: Any) -> str:
     message = entry(*path)
     if not isinstance(message, str):
         raise KeyError(".".join(path))
+    return fill(message, **facts)
+
+
+def fill(message: str, **facts: Any) -> str:
+    """The message with its fields filled; a field without a fact is left empty."""
     return message.format_map(_Facts(facts))

@@ -71,3 +71,8 @@ def number(value: float) -> str:
     size = abs(value)
     text = f"{value:.3g}" if size and (size < 0.01 or size >= 10000) else f"{value:.3f}"
     return text.replace("-", "−")
+
+
+def rounded(value: float) -> str:
+    """Three decimals, and no trace of floating-point dust."""
+    return number(round(value, 3) + 0.0)

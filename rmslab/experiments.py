@@ -1,5 +1,7 @@
 """Experiments of the lessons, on the reader's own code. An unfinished class is reported, never raised."""
 
+import os
+import random
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -7,11 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
+from rmslab import engine
 from rmslab.catalogue import text
+from rmslab.checks import hand, hand_judge, implementation_mistakes
+from rmslab.checks.hand_formulas import chain
 from rmslab.compare import numbers
+from rmslab.diagnosis import answer
 from rmslab.trace import Trace, trace
 
-SENTENCE = {"猫": [1.0, 2.0, 3.0, 4.0], "吃": [2.0, 0.0, -2.0, 4.0], "鱼": [-1.0, 1.0, -1.0, 1.0]}
+SENTENCE = {token: [float(v) for v in vector] for token, vector in hand.TOKENS.items()}
 
 
 class Table:
@@ -114,3 +120,89 @@ def parity(cls: type[nn.Module], eps: float = 1e-5) -> Table:
     except Exception as error:
         return unfinished(error)
     return Table(["dtype", "最大相对差距"], rows)
+
+
+# --- the hand calculation ---------------------------------------------------------------------------------
+
+
+def told(value: float | list[float]) -> str:
+    return numbers(torch.tensor(value), limit=9) if isinstance(value, list) else numbers(torch.tensor(value))[1:-1]
+
+
+def worked(token: str = "猫") -> Table:
+    """The whole calculation for one token of the sentence, each number computed from those above it."""
+    x = SENTENCE[token]
+    known, d = chain(x), len(x)
+    plain = " + ".join(f"({v:g})" if v < 0 else f"{v:g}" for v in x)
+    squared = " + ".join(f"{v * v:g}" for v in x)
+    off = " + ".join(f"{v * v:g}" for v in known["deviations"])
+    rows = [
+        ["LayerNorm", "均值 mean", f"({plain}) ÷ {d}", told(known["mean"])],
+        ["", "偏差 deviations", "每个分量减去均值", told(known["deviations"])],
+        ["", "方差 variance", f"({off}) ÷ {d}", told(known["variance"])],
+        ["", "标准差 std", f"√{known['variance']:g}", told(known["std"])],
+        ["", "输出", "偏差 ÷ 标准差", told(known["layernorm"])],
+        ["RMSNorm", "② 平方 squares", "每个分量乘自己", told(known["squares"])],
+        ["", "③ 均方 mean_square", f"({squared}) ÷ {d}", told(known["mean_square"])],
+        ["", "④ RMS", f"√{known['mean_square']:g}", told(known["rms"])],
+        ["", "⑤ 输出", "x ÷ RMS", told(known["rmsnorm"])],
+    ]
+    return Table([token, "数", "怎么算", "结果"], rows)
+
+
+def three_rows() -> Table:
+    """猫, 吃 and 鱼 through both norms; a row opens once its steps are passed."""
+    steps = {"猫": (), "吃": ("hand-chi-layernorm", "hand-chi-rmsnorm"), "鱼": ("hand-yu",)}
+    rows = []
+    for token, x in SENTENCE.items():
+        passed = all(name in engine.SCORES and engine.SCORES[name].verdict.passed for name in steps[token])
+        known = chain(x)
+        shown = [told(known["layernorm"]), told(known["rmsnorm"])] if passed else [text("experiment", "locked")] * 2
+        total = f"{sum(v * v for v in known['rmsnorm']):g}" if passed else ""
+        rows.append([token, told(x), *shown, total])
+    return Table(["token", "x", "LayerNorm", "RMSNorm", "RMSNorm 输出的平方和"], rows)
+
+
+def fooled() -> Table:
+    """How many of the wrong implementations that lesson 04 knows give these three rows all the same (γ = 1)."""
+    x = torch.tensor([list(SENTENCE.values())])
+    right = torch.tensor([[chain(v)["rmsnorm"] for v in SENTENCE.values()]])
+    same = {"all": 0, "fish": 0}
+    for mistake in implementation_mistakes.MISTAKES:
+        try:
+            with torch.random.fork_rng(devices=[]):
+                y = answer((mistake.part,), implementation_mistakes.RMSNormInParts)(4)(x)
+            good = torch.isclose(y.float(), right, atol=5e-4)
+        except Exception:
+            continue
+        same["all"] += bool(good.all())
+        same["fish"] += bool(good[0, 2].all())
+    total = len(implementation_mistakes.MISTAKES)
+    return Table([], [], text("experiment", "fooled", total=total, count=same["all"], fish=same["fish"]))
+
+
+class Fresh:
+    """A token that nobody has seen, for practice: shown with its vector, and checked like the others."""
+
+    NAMES = "狗鸟看跑喝水花月"
+
+    def __init__(self, seed: int | None = None):
+        source = random.Random(os.environ.get("RMSLAB_SEED") if seed is None else seed)
+        self.name, self.x = source.choice(self.NAMES), hand.fresh_vector(source)
+
+    def __repr__(self) -> str:
+        vector = "[" + ", ".join(f"{v}".replace("-", "−") for v in self.x) + "]"
+        return text("experiment", "fresh", name=self.name, vector=vector, width=len(self.x))
+
+    def check(self, answers: dict[str, Any]) -> engine.Score:
+        """Feedback on any of: mean, variance, std, layernorm, mean_square, rms, rmsnorm. Not scored."""
+        observed, output = engine.observe(hand.PRACTICE, {"x": self.x}, answers)
+        return engine.Score(hand_judge.literals(hand.PRACTICE.id, {"x": self.x}, observed), output)
+
+
+def fresh_token(seed: int | None = None) -> Fresh:
+    """A fresh token of another width, new on each call (the same for the same ``seed``).
+
+    While lessons are built, the environment variable ``RMSLAB_SEED`` takes the place of chance.
+    """
+    return Fresh(seed)

@@ -370,3 +370,255 @@ def epsilon() -> Picture:
         caption=f"看输入 {number(tiny)} 的竖线：ε 同样是 {number(EPS)}，放在根号内输出 {inside(tiny):#.3g}，"
         f"放在根号外输出 {outside(tiny):#.3g}。根号内的曲线在 √ε = {number(root)} 附近平缓地弯下来。",
     )
+
+
+@style()
+def strip(token: str = "猫", vector: Sequence[float] | None = None) -> Picture:
+    """The hand calculation in small bar charts: LayerNorm above, RMSNorm below. ε is ignored and γ is 1.
+
+    Args:
+        token: 猫, 吃 and 鱼 have their vectors; any other token needs one.
+        vector: (D,), D from 2 to 9, numbers from −1000 to 1000.
+
+    Raises:
+        ValueError: the token has no vector, or the vector cannot be drawn.
+    """
+    x = _token_vector(token, vector)
+    mean, shifted = _centred(x)
+    squares = np.square([shifted, x])  # (2, D): LayerNorm's, RMSNorm's
+    means = mean_square(np.stack([shifted, x]))[:, 0]
+    roots = np.sqrt(means)
+    outputs = [base / root if root else None for base, root in zip((shifted, x), roots, strict=True)]
+
+    # Inches a unit: one scale for x, x − μ and both outputs, another for all squares.
+    lengths = [[x, shifted], [x]]
+    for row, output in zip(lengths, outputs, strict=True):
+        row += [output] if output is not None else []
+    every = np.concatenate([[0], *lengths[0], *lengths[1]])
+    unit = 1.65 / (np.ptp(every) or 1)
+    least = 0.95  # room above the zero line for squares and arrows, even if x is negative or 0
+    square_unit = max(every.max() * unit, least) / (squares.max() or 1)
+    lefts, width = (0.34, 2.26, 4.18, 6.1), 1.6
+    middles = [left + width / 2 for left in lefts]
+    reaches = [
+        [_reach(values, unit, width) for values in row] + [_reach(square, square_unit, width)]
+        for row, square in zip(lengths, squares, strict=True)
+    ]
+    ups = [max(least, *(up for up, _ in row)) for row in reaches]
+    downs = [max(down for _, down in row) for row in reaches]
+    heights = [0.42 + up + down + 0.62 for up, down in zip(ups, downs, strict=True)]
+
+    total = 0.92 + sum(heights) + 0.1 + 0.4
+    fig, ax = drawing(8, total)
+    title = f"{token} = {_listing(x, maths=True)}"
+    ax.text(0.2, total - 0.3, title, va="center", fontsize=min(13, 780 / len(title)))
+    if not x.all():
+        ax.plot(6.6, total - 0.3, **FOLLOWED)
+        ax.text(6.72, total - 0.3, "跟着 x 里的 0 走", va="center", fontsize=9.5, color=shade(VERMILION))
+    heads = ("输入 x", "减均值，x − μ", "② 平方，③ 沿特征求均值", "④ 开方取倒，再相乘")
+    for middle, head in zip(middles, heads, strict=True):
+        write(ax, middle, total - 0.8, head, va="baseline")
+
+    top = total - 0.92
+    names = (("LayerNorm", ORANGE, "(x − μ)", "方差", "标准差"), ("RMSNorm", BLUE, "x", "均方", "RMS"))
+    for row, (name, color, base, spread, root_name) in enumerate(names):
+        paper, ink, root = tint(color, 0.1), shade(color, 0.6), _three(roots[row], maths=True)
+        box(ax, 4, top - heights[row] / 2, 7.76, heights[row], facecolor=paper, edgecolor="none", zorder=0)
+        ax.text(0.24, top - 0.2, name, va="center", fontsize=11.5, color=ink)
+        zero = top - 0.42 - ups[row]
+        first, second = top - heights[row] + 0.37, top - heights[row] + 0.14  # lines of words below the bars
+        along = zero + 0.5
+        look = {"width": width, "paper": paper, "followed": x == 0}
+        _bars(ax, lefts[0], zero, x, unit, GREY, **look)
+        if row == 0:
+            _mean_line(ax, lefts[0], width, zero + mean * unit)
+            _mean_line(ax, lefts[0] + 0.17, 0.207, first + 0.05)
+            ax.text(lefts[0] + 0.46, first, f"均值 μ = {_three(mean, maths=True)}")
+            _bars(ax, lefts[1], zero, shifted, unit, color, shadow=x, **look)
+            if mean:
+                patch = {"facecolor": tint(GREY, 0.3), "edgecolor": "none", "radius": 0}
+                box(ax, lefts[1] + 0.3, first + 0.05, 0.2, 0.15, **patch)
+                ax.text(lefts[1] + 0.46, first, "灰影：减之前")
+            else:
+                write(ax, middles[1], first, "减 0，没有动", va="baseline")
+        else:
+            write(ax, middles[1], along + 0.18, "不减均值")
+        for start, end in ((0, 1), (1, 2), (2, 3)) if row == 0 else ((0, 2), (2, 3)):
+            arrow(ax, (lefts[start] + width + 0.05, along), (lefts[end] - 0.07, along), color=ink)
+        _bars(ax, lefts[2], zero, squares[row], square_unit, color, hatch="////", **look)
+        _mean_line(ax, lefts[2], width, zero + means[row] * square_unit)
+        _mean_line(ax, lefts[2] + 0.17, 0.207, first + 0.05)
+        ax.text(lefts[2] + 0.46, first, f"{spread} = {_three(means[row], maths=True)}")
+        ax.text(lefts[2] + 0.46, second, f"{root_name} = {root}")
+        if outputs[row] is None:
+            write(ax, middles[3], along, f"{root_name} = 0\n无法相除")
+        else:
+            _bars(ax, lefts[3], zero, outputs[row], unit, color, share=0.85, **look)
+            write(ax, middles[3], first, f"{base} ÷ {root}", va="baseline")
+        top -= heights[row] + 0.1
+    write(ax, 4, 0.2, "x、x − μ 和输出用同一把尺；平方另用一把，上下两排相同", fontsize=9, color=GREY)
+
+    said = [
+        f"，得 {_listing(output)}" if output is not None else "：除数是 0，无法相除" for output in outputs
+    ]
+    return show(
+        fig,
+        alt=f"两排小柱状图，{token} = {_listing(x)}。"
+        f"上排 LayerNorm：均值 μ = {_three(mean)}；减均值得 {_listing(shifted)}；"
+        f"② 平方得 {_listing(squares[0])}，③ 沿特征求均值得方差 {_three(means[0])}，"
+        f"④ 开方得标准差 {_three(roots[0])}；x − μ 除以标准差{said[0]}。"
+        f"下排 RMSNorm，不减均值：② 平方得 {_listing(squares[1])}，"
+        f"③ 沿特征求均值得均方 {_three(means[1])}，④ 开方得 RMS {_three(roots[1])}；x 除以 RMS{said[1]}。",
+        caption=_strip_caption(token, x, mean, outputs[0]),
+    )
+
+
+FOLLOWED = {
+    "marker": "D",
+    "markersize": 5.5,
+    "color": VERMILION,
+    "markeredgecolor": shade(VERMILION),
+    "zorder": 6,
+}
+
+
+def _token_vector(token: str, vector: Sequence[float] | None) -> np.ndarray:
+    """The vector to draw, checked: (D,)."""
+    if vector is None:
+        if token not in TOKENS:
+            known = "、".join(TOKENS)
+            raise ValueError(f"「{token}」没有现成的向量，请用 vector 给出；有现成向量的是 {known}。")
+        vector = TOKENS[token]
+    try:
+        x = np.asarray(vector, dtype=float) + 0.0  # a −0 becomes 0
+    except (TypeError, ValueError):
+        raise ValueError(f"vector 应是一列数，例如 [1, 2, 3]；现在是 {vector!r}。") from None
+    if x.ndim != 1 or not 2 <= x.size <= 9:
+        raise ValueError(f"vector 应是一维的，有 2 到 9 个数；现在的形状是 {x.shape}。")
+    if not (np.abs(x) <= 1000).all():
+        raise ValueError("vector 里的数应在 −1000 到 1000 之间，不能有 NaN 或无穷。")
+    return x
+
+
+def _centred(x: np.ndarray) -> tuple[float, np.ndarray]:
+    """The mean and x minus the mean, with 0 where only rounding differs from 0 (0.1 + 0.2 − 0.3)."""
+    rounding = 1e-12 * np.abs(x).max()
+    mean = x.mean() if abs(x.mean()) > rounding else 0.0
+    return mean, np.where(np.abs(x - mean) > rounding, x - mean, 0.0)
+
+
+def _strip_caption(token: str, x: np.ndarray, mean: float, layer: np.ndarray | None) -> str:
+    if not x.any():
+        see = "全是 0 的向量，标准差和 RMS 都是 0，两排都除不下去，这正是实际代码要加 ε 的原因。"
+    elif layer is None:
+        see = "每个数都一样，减去均值全成了 0，LayerNorm 无从除起；RMSNorm 不减均值，照样能算。"
+    elif mean == 0:
+        see = f"{token}的均值是 0，减了等于没减，所以上下两排的输出一模一样。"
+    elif not x.all():
+        moved = _three(layer[x == 0][0])
+        see = (
+            f"跟着菱形走：x 里的 0，下排 RMSNorm 一直是 0；上排 LayerNorm 减均值把它移开，最后成了 {moved}。"
+        )
+    elif (layer * x < 0).any():
+        see = "上排多一步减均值，柱子整体平移，有的换了正负；下排只改长短，正负和彼此的比例都不变。"
+    else:
+        see = "上排多一步减均值，柱子整体平移，彼此的比例变了；下排只改长短，比例不变。"
+    return f"{see}（手算略去 ④ 里的 ε；γ = 1，所以不画 ⑤。）"
+
+
+def _three(value: float, *, maths: bool = False) -> str:
+    """At most three decimals; 0.730 keeps its last zero because it is rounded, 2.25 has none to keep."""
+    if value and abs(value) < 5e-4:
+        return number(value, 2, maths=maths)
+    text = f"{value + np.copysign(1e-9, value):.3f}"  # half away from zero, as by hand
+    if abs(float(text) - value) < 1e-9:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def _listing(values: np.ndarray, *, maths: bool = False) -> str:
+    return "[" + ", ".join(_three(value, maths=maths) for value in values) + "]"
+
+
+def _lengths(values: np.ndarray, width: float) -> list[tuple[float, bool]]:
+    """For each bar's number: its extent in inches away from the tip, and whether it is set upright.
+
+    Numbers are level where all fit side by side, else upright but for those of one or two characters.
+    """
+    texts = [_three(value) for value in values]
+    inches = [0.066 * len(text) - 0.033 * ("." in text) for text in texts]
+    level = max(inches) + 0.02 < width / values.size
+    return [
+        (0.16, False) if level or len(text) <= 2 else (inch + 0.03, True)
+        for text, inch in zip(texts, inches, strict=True)
+    ]
+
+
+def _reach(values: np.ndarray, unit: float, width: float) -> tuple[float, float]:
+    """How many inches bars and their numbers need above and below the zero line."""
+    up, down = [0.0], [0.08]
+    for value, (length, _) in zip(values, _lengths(values, width), strict=True):
+        (down if value < 0 else up).append(abs(value) * unit + length + 0.1)
+    return max(up), max(down)
+
+
+def _bars(
+    ax: "Axes",
+    left: float,
+    zero: float,
+    values: np.ndarray,
+    unit: float,
+    color: str,
+    *,
+    width: float,
+    paper: str,
+    followed: np.ndarray,
+    share: float = 0.35,
+    hatch: str = "",
+    shadow: np.ndarray | None = None,
+) -> None:
+    """Bars around a zero line, ``unit`` inches a unit, each with its number; diamonds on those followed.
+
+    The shadow shows where the bars were before this step.
+    """
+    from matplotlib.patheffects import withStroke
+
+    slot = width / values.size
+    middles = left + (np.arange(values.size) + 0.5) * slot
+    thick = min(0.62 * slot, 0.32)
+    if shadow is not None:
+        ax.bar(middles, shadow * unit, thick, zero, color=tint(GREY, 0.3), zorder=1)
+        if (shadow != values).any():
+            before = FOLLOWED | {"color": "white", "linestyle": ""}
+            ax.plot(middles[followed], np.full(followed.sum(), zero), **before)
+    look = {"color": tint(color, share), "edgecolor": shade(color), "hatch": hatch}
+    for middle, value, follow in zip(middles, values, followed, strict=True):
+        if value:
+            ax.bar(middle, value * unit, thick, zero, zorder=2, **look)
+        elif not follow:
+            ends = (middle - thick / 2, middle + thick / 2)
+            ax.plot(ends, (zero, zero), color=shade(color), linewidth=4, solid_capstyle="butt", zorder=3)
+    ax.plot((left - 0.03, left + width + 0.03), (zero, zero), color=GREY, linewidth=1, zorder=3)
+    ax.text(left - 0.08, zero, "0", ha="right", va="center", fontsize=8, color=GREY)
+    for middle, value, (_, upright), follow in zip(
+        middles, values, _lengths(values, width), followed, strict=True
+    ):
+        tip, side = zero + value * unit, -1 if value < 0 else 1
+        if follow:
+            ax.plot(middle, tip, **FOLLOWED)
+        ax.text(
+            middle,
+            tip + side * (0.09 if follow else 0.05),
+            _three(value, maths=True),
+            ha="center",
+            va="bottom" if side > 0 else "top",
+            rotation=90 if upright else 0,
+            fontsize=8.5,
+            color=shade(VERMILION) if follow else INK,
+            path_effects=[] if shadow is not None else [withStroke(linewidth=3.5, foreground=paper)],
+            zorder=5,
+        )
+
+
+def _mean_line(ax: "Axes", left: float, width: float, y: float) -> None:
+    ax.plot((left, left + width), (y, y), color=INK, linewidth=1.5, linestyle=(0, (4, 2)), zorder=4)

@@ -46,7 +46,7 @@ class Ordering(widgets.VBox):
     def _button(self, line: dict) -> widgets.Button:
         button = widgets.Button(
             description=f"{line['letter']}   {line['code']}",
-            layout=widgets.Layout(width="34em", max_width="100%"),
+            layout=widgets.Layout(width="44em", max_width="100%"),
             style={"font_family": "monospace", "text_align": "left"} if _styled() else {},
         )
         button.on_click(lambda _: self.choose(line["letter"]))

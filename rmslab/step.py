@@ -42,6 +42,8 @@ class Verdict:
     status: str
     """``graded``; or ``blank``, ``error``, ``memory``: the student's code raised where it mattered most."""
     checks: tuple[Check, ...] = ()
+    gated: bool = False
+    """Nothing counts before the first check passes."""
     diagnosis: tuple[str, ...] = ()
     """Ids of the misconceptions that behave exactly so: none, one, or a pair from different families."""
     failure: str = ""
@@ -53,7 +55,8 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        return self.points == self.max_points
+        """Every check passes (also where, as in practice, nothing is scored)."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
 
     @classmethod
     def load(cls, data: Json) -> "Verdict":

@@ -68,7 +68,8 @@ class Trace(list):
         )
         head = "".join(f'<th scope="col">{label}</th>' for label in ("", "运算", "形状", "dtype", "备注"))
         stopped = f"<p>算到这里停下了：{escape(type(self.error).__name__)}：{escape(str(self.error)[:200])}</p>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{stopped if self.error else ''}"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self else ""
+        return table + (stopped if self.error else "")
 
 
 def trace(function: Callable, *args: Any) -> Trace:

@@ -41,7 +41,7 @@ def glyphs() -> set[str]:
 
 def test_finds_the_figures():
     names = {function.__name__ for function in FIGURES}
-    assert {"pipeline", "keepdim", "half_range", "epsilon", "axes_example"} <= names
+    assert {"pipeline", "keepdim", "half_range", "epsilon", "axes_example", "strip"} <= names
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
@@ -57,11 +57,15 @@ def test_figure_is_complete_and_repeatable(figure):
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
 def test_texts_of_a_figure_do_not_overlap(figure, monkeypatch):
+    refuse_overlap(figure, monkeypatch)
+
+
+def refuse_overlap(draw, monkeypatch):
     figs = []
     monkeypatch.setattr(
         figures, "show", lambda fig, alt, caption: figs.append(fig) or show(fig, alt, caption)
     )
-    figure()
+    draw()
     (fig,) = figs
     texts = [text for ax in fig.axes for text in ax.texts if text.get_text().strip()]
     with style():
@@ -92,6 +96,97 @@ def test_numbers_in_the_figures():
     square = half.square()
     assert zero == half[square > 0][0] and infinite == half[square.isinf()][0]
     assert full == half[square >= torch.finfo(torch.float16).smallest_normal][0]
+
+
+STRIPS = {
+    "猫": None,
+    "吃": None,
+    "鱼": None,
+    "七": [3.5, -9, 0, 7.25, -2, 9, 1],
+    "尽": [-9, 9, -9, 9, -8.999, 9, -9],
+    "负": [-9, -8.123, -7, -6, -5.5, -4, -3, -2, -1],
+    "大": [-999.999, 999.999, 0, -123.456, 1000, -1000, 1, 2, 0],
+    "小": [1e-5, -2e-4, 0.001],
+    "差": [0.1, 0.2, 0.3, 0.2],
+    "同": [5, 5, 5],
+    "十": [0.1] * 7,
+    "零": [0.0, -0.0],
+}
+
+
+@pytest.mark.parametrize("token", STRIPS)
+def test_strip_is_readable_for_any_vector(token, monkeypatch):
+    refuse_overlap(lambda: figures.strip(token, STRIPS[token]), monkeypatch)
+    picture = figures.strip(token, STRIPS[token])
+    assert picture.alt.startswith(f"两排小柱状图，{token} = [")
+    assert not re.search("nan|inf|∞|−0[^.]", picture.alt)
+    pixels = imread(io.BytesIO(picture.png), format="png")
+    assert np.all(pixels[[0, -1]] == 1) and np.all(pixels[:, [0, -1]] == 1), "cut off at an edge"
+
+
+@pytest.mark.parametrize(
+    ("token", "upper", "lower"),
+    [
+        (
+            "猫",
+            ["μ = 2.5", "[−1.5, −0.5, 0.5, 1.5]", "方差 1.25", "1.118", "[−1.342, −0.447, 0.447, 1.342]"],
+            ["[1, 4, 9, 16]", "均方 7.5", "RMS 2.739", "[0.365, 0.730, 1.095, 1.461]"],
+        ),
+        (
+            "吃",
+            ["μ = 1；", "[1, −1, −3, 3]", "方差 5", "2.236", "[0.447, −0.447, −1.342, 1.342]"],
+            ["[4, 0, 4, 16]", "均方 6", "RMS 2.449", "[0.816, 0, −0.816, 1.633]"],
+        ),
+        (
+            "鱼",
+            ["μ = 0；", "[−1, 1, −1, 1]", "方差 1", "标准差 1", "[−1, 1, −1, 1]"],
+            ["[1, 1, 1, 1]", "均方 1", "RMS 1", "[−1, 1, −1, 1]"],
+        ),
+    ],
+)
+def test_strip_says_the_numbers_step_by_step(token, upper, lower):
+    rows = re.split("上排 LayerNorm|下排 RMSNorm", figures.strip(token).alt)[1:]
+    for row, parts in zip(rows, (upper, lower), strict=True):
+        place = 0
+        for part in parts:
+            place = row.index(part, place) + len(part)
+
+
+def test_strip_agrees_with_torch_on_another_vector():
+    x = torch.tensor(STRIPS["七"], dtype=torch.float64)
+    listings = re.findall(r"\[(.*?)\]", figures.strip("七", x.tolist()).alt)
+    upper, lower = ([float(word) for word in listings[i].replace("−", "-").split(", ")] for i in (3, 5))
+    norm = torch.nn.functional.layer_norm(x, x.shape, eps=0)
+    assert upper == pytest.approx(norm.tolist(), abs=6e-4)
+    assert lower == pytest.approx((x / x.square().mean().sqrt()).tolist(), abs=6e-4)
+
+
+def test_strip_says_what_to_see():
+    assert "−0.447" in figures.strip("吃").caption
+    assert "一模一样" in figures.strip("鱼").caption
+    for token in ("同", "十"):  # 0.1 minus the mean of seven 0.1 is not exactly 0
+        alt = figures.strip(token, STRIPS[token]).alt
+        assert alt.count("无法相除") == 1 and "标准差 0" in alt
+        assert "[1, 1, 1" in alt.partition("下排")[2]
+    assert figures.strip("零", STRIPS["零"]).alt.count("无法相除") == 2
+
+
+@pytest.mark.parametrize(
+    ("vector", "words"),
+    [
+        (None, "请用 vector 给出"),
+        ([1], "2 到 9 个数"),
+        ([1] * 10, "2 到 9 个数"),
+        ([[1, 2], [3, 4]], "2 到 9 个数"),
+        ([1, "二"], "一列数"),
+        ([1, ...], "一列数"),
+        ([1, float("nan")], "−1000 到 1000"),
+        ([1, 1001], "−1000 到 1000"),
+    ],
+)
+def test_strip_refuses_what_it_cannot_draw(vector, words):
+    with pytest.raises(ValueError, match=words):
+        figures.strip("狗", vector)
 
 
 def test_number_reads_well():

@@ -15,7 +15,7 @@ import torch
 
 from rmslab import evidence
 from rmslab.checks import implementation_mistakes as mistakes
-from rmslab.compare import RTOL_SINGLE, alike, close, numbers, rtol
+from rmslab.compare import RTOL_SINGLE, alike, close, numbers, rounded, rtol
 from rmslab.diagnosis import answer, explain
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
@@ -197,8 +197,8 @@ def row(case: Json, x: torch.Tensor, got: torch.Tensor, want: torch.Tensor, good
     facts = {
         "got": numbers(g),
         "index": index + 1,
-        "sum": numbers(g.double().sum())[1:-1],
-        "length": numbers(g.double().norm())[1:-1],
+        "sum": rounded(float(g.double().sum())),
+        "length": rounded(float(g.double().norm())),
     }
     values = {"x_row": [float(v) for v in x.reshape(-1, d)[index]]}
     values |= {"got_row": [float(v) for v in g], "want_row": [float(v) for v in w]}
@@ -269,10 +269,11 @@ def conclude(step: str, table: dict[str, float], found: Findings, diagnosis: Cal
         sum(table.values()),
         status,
         checks,
-        () if status == BLANK else diagnosis(first, failed),
-        f"{step}.{first}.{finding.kind}",
-        finding.facts,
-        finding.case,
+        gated=True,
+        diagnosis=() if status == BLANK else diagnosis(first, failed),
+        failure=f"{step}.{first}.{finding.kind}",
+        facts=finding.facts,
+        case=finding.case,
     )
 
 

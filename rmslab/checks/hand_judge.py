@@ -1,0 +1,189 @@
+"""02-hand-calculation: what is right, with follow-through.
+
+γ = 1 and ε is ignored; three decimals. An intermediate that follows rightly from the student's own earlier
+numbers keeps its points, whatever those numbers are.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rmslab import evidence
+from rmslab.checks import hand_mistakes as mistakes
+from rmslab.checks.hand_formulas import FORMULAS, Known, Value, chain
+from rmslab.compare import number
+from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
+
+TOLERANCE = 1.5e-3
+
+# Points of each item. Items worth nothing are given in the lesson, but the student may change them.
+ITEMS: dict[str, dict[str, float]] = {
+    "hand-shapes": {"squares": 0.4, "mean_square": 0.4, "rms": 0.4, "output": 0.4, "gamma": 0.4},
+    "hand-chi-layernorm": {"mean": 0, "deviations": 0.5, "variance": 0.5, "std": 1, "layernorm": 1},
+    "hand-chi-rmsnorm": {"squares": 0.5, "mean_square": 1, "rms": 1, "rmsnorm": 1.5},
+    "hand-yu": {
+        "mean": 0.25, "variance": 0.25, "std": 0.5, "layernorm": 0.5, "mean_square": 0.5, "rms": 0.5,
+        "rmsnorm": 0.5,
+    },
+    "hand-reading": {
+        "zero_after_rmsnorm": 0.5, "zero_after_layernorm": 0.5, "why_yu_agrees": 0.5, "sum_of_squares": 0.5,
+        "layernorm_parameters": 0.5, "rmsnorm_parameters": 0.5,
+    },
+    "hand-fresh": {"mean_square": 0, "rms": 0, "rmsnorm": 0, "mean": 0, "variance": 0, "std": 0, "layernorm": 0},
+}  # fmt: skip
+
+# Answers that are not computed from a vector of their step: shapes for (1, 3, 4), and what the rows say.
+PLAIN: dict[str, dict[str, Any]] = {
+    "hand-shapes": {
+        "squares": [1, 3, 4], "mean_square": [1, 3, 1], "rms": [1, 3, 1], "output": [1, 3, 4], "gamma": [4],
+    },
+    "hand-reading": {
+        "zero_after_rmsnorm": 0, "zero_after_layernorm": chain([2, 0, -2, 4])["layernorm"][1],
+        "why_yu_agrees": "B", "sum_of_squares": 4, "layernorm_parameters": 8, "rmsnorm_parameters": 4,
+    },
+}  # fmt: skip
+
+
+def agrees(given: Any, wanted: Value, slack: float = 0.0) -> bool:
+    """Whether a literal is the wanted number (or list of numbers), to three decimals."""
+    if isinstance(wanted, list):
+        return (
+            isinstance(given, list)
+            and len(given) == len(wanted)
+            and all(agrees(g, w, slack) for g, w in zip(given, wanted, strict=True))
+        )
+    if isinstance(wanted, str):
+        return isinstance(given, str) and given.strip().upper()[:1] == wanted
+    if type(given) not in (int, float):
+        return False
+    return math.isfinite(wanted) and abs(given - wanted) <= TOLERANCE + slack * abs(wanted)
+
+
+def is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and any(v is None for v in value))
+
+
+def told(value: Any) -> str:
+    """A literal as a reader writes it."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(told, value)) + "]"
+    if type(value) in (int, float):
+        return str(int(value)) if value == int(value) and abs(value) < 1e6 else number(value)
+    return str(value) if isinstance(value, str) else "…" if value is None else str(value.get("type", "?"))
+
+
+def earlier(item: str, x: Sequence[float], values: Json) -> Known:
+    """The student's own numbers that come before ``item`` in the chain and can be calculated with."""
+    names = list(FORMULAS)[: list(FORMULAS).index(item)]
+    return {name: values[name] for name in names if mistakes.usable(values.get(name), name, len(x))}
+
+
+def literals(step: str, inputs: Json, observed: Any) -> Verdict:
+    """The verdict on a dict of literals."""
+    table = ITEMS[step]
+    full = round(sum(table.values()), 6)
+    if evidence.is_error(observed):
+        error = observed["error"]
+        facts = {"error": error.get("type"), "reason": error.get("message")}
+        return Verdict(step, 0.0, full, status_of(error), failure=f"{step}.all.error", facts=facts)
+    values = observed.get("values") if isinstance(observed, dict) else None
+    values = values if isinstance(values, dict) else {}
+    x = inputs.get("x")
+    exact = chain(x) if x else PLAIN[step]
+    right: dict[str, bool] = {}
+    for item in table:
+        given = values.get(item)
+        if step == "hand-shapes" and item == "gamma" and type(given) in (int, float):
+            given = [given]  # (4) is the number 4 in Python; what is meant is clear
+        right[item] = agrees(given, exact[item])
+        if x and not right[item]:  # does it follow from the student's own earlier numbers?
+            right[item] = agrees(given, chain(x, earlier(item, x, values))[item], slack=1e-3)
+    checks = tuple(Check(item, points, right[item]) for item, points in table.items() if points or not full)
+    points = round(sum(table[item] for item in table if right[item]), 6)
+    scored = [check.name for check in checks]
+    if all(is_blank(values.get(item)) for item in scored):
+        return Verdict(step, 0.0, full, BLANK, failure=f"{step}.all.{BLANK}")
+    wrong = [item for item in table if not right[item] and not is_blank(values.get(item))]
+    empty = [item for item in scored if is_blank(values.get(item))]
+    if not wrong and not empty:
+        return Verdict(step, points, full, GRADED, checks)
+    if not wrong:
+        return Verdict(
+            step, points, full, GRADED, checks, failure=f"{step}.{empty[0]}.empty", facts={"item": empty[0]}
+        )
+    first = wrong[0]
+    diagnosis = mistakes.explain_literals(
+        {item: (values[item], earlier(item, x, values) if x else {}) for item in wrong}, x, agrees
+    )
+    facts = {"item": first, "got": told(values[first])}
+    failure = f"{step}.{first}.number"
+    return Verdict(step, points, full, GRADED, checks, diagnosis=diagnosis, failure=failure, facts=facts)
+
+
+# --- functions --------------------------------------------------------------------------------------------
+
+POINTS = {"layernorm": 2.0, "rmsnorm": 3.0}
+
+
+def functions(inputs: Json, observed: Any, probe: Callable) -> Verdict:
+    """The verdict on ``layernorm(v)`` and ``rmsnorm(v)``."""
+    found = {name: _first_failure(name, inputs, observed) for name in POINTS}
+    checks = tuple(Check(name, points, found[name] is None) for name, points in POINTS.items())
+    points, full = sum(c.points for c in checks if c.passed), sum(POINTS.values())
+    failing = [name for name in ("rmsnorm", "layernorm") if found[name]]
+    if not failing:
+        return Verdict("hand-python", points, full, GRADED, checks)
+    kind, facts = found[failing[0]]
+    status = GRADED
+    if kind in ("error", "todo") and points == 0:
+        status = status_of({"type": facts["error"], "message": facts["reason"]})
+    diagnosis: tuple[str, ...] = ()
+    if status != BLANK:
+        ids = [mistakes.explain_function(name, inputs, observed, probe, _same) for name in failing]
+        diagnosis = tuple(dict.fromkeys(filter(None, ids)))[:2]
+    failure = f"hand-python.{failing[0]}.{kind}"
+    return Verdict(
+        "hand-python", points, full, status, checks, diagnosis=diagnosis, failure=failure, facts=facts
+    )
+
+
+def _seen(name: str, observed: Any, i: int) -> Any:
+    try:
+        return observed[name][i]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _first_failure(name: str, inputs: Json, observed: Any) -> tuple[str, Json] | None:
+    """(kind, facts) of the first vector on which the function is wrong."""
+    for i, vector in enumerate(inputs["vectors"]):
+        seen = _seen(name, observed, i)
+        if not isinstance(seen, dict):
+            return "nothing", {}
+        if evidence.is_error(seen):
+            error = seen["error"]
+            facts = {"error": error.get("type"), "reason": error.get("message"), "line": error.get("line", "")}
+            facts |= {"lineno": error.get("lineno") or "", "name": name}
+            return "todo" if error.get("type") == "NotImplementedError" else "error", facts
+        y = seen.get("y")
+        if not isinstance(y, list):
+            return "not-list", {"type": seen.get("kind"), "name": name}
+        if len(y) != len(vector):
+            return "length", {"name": name, "got": len(y), "width": len(vector)}
+        if not agrees(y, chain(vector)[name], slack=1e-3):
+            return "function", {"name": name, "got": told(y), "index": i + 1}
+        if seen.get("after") != [float(v) for v in vector]:
+            return "list-changed", {"name": name, "got": told(seen.get("after"))}
+    return None
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Two observations of a function alike, up to rounding."""
+    if evidence.is_error(a) or evidence.is_error(b):
+        return evidence.is_error(a) and evidence.is_error(b) and a["error"]["type"] == b["error"]["type"]
+    if not isinstance(a, dict) or not isinstance(b, dict):
+        return False
+    same_after = a.get("after") == b.get("after")
+    if not isinstance(a.get("y"), list) or not isinstance(b.get("y"), list):
+        return same_after and a.get("kind") == b.get("kind")
+    return same_after and agrees(a["y"], b["y"], slack=2e-3)
