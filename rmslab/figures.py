@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 TOKENS = {"猫": (1, 2, 3, 4), "吃": (2, 0, -2, 4), "鱼": (-1, 1, -1, 1)}
 ROW_COLORS = (BLUE, ORANGE, GREEN, PURPLE)
 EPS = 1e-6
+FOLLOWED = {  # look of the diamond that follows a component through the strip
+    "marker": "D",
+    "markersize": 5.5,
+    "color": VERMILION,
+    "markeredgecolor": shade(VERMILION),
+    "zorder": 6,
+}
 
 
 def mean_square(x: np.ndarray) -> np.ndarray:
@@ -473,15 +480,6 @@ def strip(token: str = "猫", vector: Sequence[float] | None = None) -> Picture:
     )
 
 
-FOLLOWED = {
-    "marker": "D",
-    "markersize": 5.5,
-    "color": VERMILION,
-    "markeredgecolor": shade(VERMILION),
-    "zorder": 6,
-}
-
-
 def _token_vector(token: str, vector: Sequence[float] | None) -> np.ndarray:
     """The vector to draw, checked: (D,)."""
     if vector is None:
@@ -528,7 +526,7 @@ def _strip_caption(token: str, x: np.ndarray, mean: float, layer: np.ndarray | N
 
 def _three(value: float, *, maths: bool = False) -> str:
     """At most three decimals; 0.730 keeps its last zero because it is rounded, 2.25 has none to keep."""
-    if value and abs(value) < 5e-4:
+    if value and abs(value) < 1e-3:
         return number(value, 2, maths=maths)
     text = f"{value + np.copysign(1e-9, value):.3f}"  # half away from zero, as by hand
     if abs(float(text) - value) < 1e-9:
