@@ -81,7 +81,7 @@ def collect(
             continue
         relative = path.relative_to(root)
         lesson = lesson_of(relative, path)
-        student = student_of(relative, lesson, pattern)
+        student = legible(student_of(relative, lesson, pattern))
         if lesson is None:
             done.left.append((path, f"看不出是哪一课。请放进以课名命名的文件夹（{'、'.join(LESSONS)}）"))
         elif not student:

@@ -1,0 +1,277 @@
+"""What is handed in comes to its place; nothing is overwritten and nothing is dropped without a word."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import LESSON, as_bytes, command, hand_in, released
+
+from autograder import cli
+from autograder.collect import collect, read_people, safe_id
+from autograder.course import Classroom
+from autograder.problem import Problem
+from rmslab.checks import LESSONS
+
+HANZI = re.compile(r"[\u4e00-\u9fff]")
+WORK = as_bytes(released())
+
+
+def put(path: Path, data: bytes = WORK) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def placed(classroom: Classroom) -> dict[str, bytes]:
+    root = classroom.root / "submitted"
+    return {str(p.relative_to(root)): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def at(student: str, lesson: str = LESSON) -> str:
+    return f"{student}/{lesson}/{lesson}.ipynb"
+
+
+LAYOUTS = {
+    "student/lesson/lesson": f"s1/{LESSON}/{LESSON}.ipynb",
+    "student/lesson/renamed": f"s1/{LESSON}/作业 (1).ipynb",
+    "student/lesson": f"s1/{LESSON}.ipynb",
+    "student/copy": f"s1/{LESSON}-Copy1.ipynb",
+    "student/any-name": "s1/my homework.ipynb",
+    "lesson/student/lesson": f"{LESSON}/s1/{LESSON}.ipynb",
+    "lesson/student.ipynb": f"{LESSON}/s1.ipynb",
+    "flat-after": f"{LESSON}_s1.ipynb",
+    "flat-before": f"s1-{LESSON}.ipynb",
+    "student/work/lesson": f"s1/work/{LESSON}.ipynb",
+    "upper-case": f"s1/{LESSON}.IPYNB",
+}
+
+
+@pytest.mark.parametrize("place", LAYOUTS.values(), ids=LAYOUTS)
+def test_layouts(place, tmp_path, classroom):
+    put(tmp_path / "in" / place)
+    done = collect(classroom, [tmp_path / "in"])
+    assert done.placed == [("s1", LESSON)] and not done.left and not done.other
+    assert placed(classroom) == {at("s1"): WORK}
+
+
+def test_every_lesson_of_every_student(tmp_path, classroom):
+    for student in ("s1", "张三", "李 四"):
+        for lesson in LESSONS:
+            hand_in(tmp_path / "in", student, released(lesson), lesson)
+    assert len(collect(classroom, [tmp_path / "in"]).placed) == 3 * len(LESSONS)
+    assert set(placed(classroom)) == {at(s, lesson) for s in ("s1", "张三", "李 四") for lesson in LESSONS}
+
+
+def test_files_and_folders_together(tmp_path, classroom):
+    one, two = put(tmp_path / f"s1-{LESSON}.ipynb"), put(tmp_path / "more" / "s2" / f"{LESSON}.ipynb")
+    collect(classroom, [one, two.parents[1]])
+    assert set(placed(classroom)) == {at("s1"), at("s2")}
+
+
+def test_checkpoints_and_resource_forks_are_not_work(tmp_path, classroom):
+    put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb")
+    put(tmp_path / "in" / "s1" / ".ipynb_checkpoints" / f"{LESSON}-checkpoint.ipynb", b"old")
+    put(tmp_path / "in" / "__MACOSX" / "s1" / f"._{LESSON}.ipynb", b"fork")
+    assert collect(classroom, [tmp_path / "in"]).placed == [("s1", LESSON)]
+
+
+def test_student_pattern(tmp_path, classroom):
+    put(tmp_path / "in" / "2024 作业" / f"张三_20240001_{LESSON}.ipynb")
+    collect(classroom, [tmp_path / "in"], student_pattern=r"(?P<student>\d{8})")
+    assert set(placed(classroom)) == {at("20240001")}
+
+
+@pytest.mark.parametrize("pattern", ["(", r"\d+", "(?P<name>x)"])
+def test_bad_patterns(pattern, tmp_path, classroom):
+    put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb")
+    with pytest.raises(Problem, match="student-pattern"):
+        collect(classroom, [tmp_path / "in"], student_pattern=pattern)
+
+
+def test_pattern_that_does_not_match_leaves_the_file(tmp_path, classroom):
+    path = put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb")
+    done = collect(classroom, [tmp_path / "in"], student_pattern=r"(?P<student>\d{8})")
+    assert [p for p, _ in done.left] == [path] and not done.placed
+
+
+ROSTERS = {
+    "utf-8": ("student,name\n001,张三\n002,李四\n", "utf-8"),
+    "utf-8-bom": ("student,name\n001,张三\n002,李四\n", "utf-8-sig"),
+    "gbk": ("学号,姓名\n001,张三\n002,李四\n", "gbk"),
+    "utf-16": ("学号,姓名\n001,张三\n002,李四\n", "utf-16"),
+    "crlf-and-blanks": ("姓名,学号\r\n张三,001\r\n\r\n,\r\n李四,002\r\n", "gbk"),
+    "quoted": ('name,student\n"张三", 001\n"李四",002 \n', "utf-8"),
+}
+
+
+@pytest.mark.parametrize(("text", "encoding"), ROSTERS.values(), ids=ROSTERS)
+def test_rosters(text, encoding, tmp_path, classroom):
+    put(tmp_path / "in" / "001" / f"{LESSON}.ipynb")
+    roster = put(tmp_path / "class.csv", text.encode(encoding))
+    collect(classroom, [tmp_path / "in"], roster)
+    assert {s: row["name"] for s, row in read_people(classroom).items()} == {"001": "张三", "002": "李四"}
+    assert classroom.roster.read_bytes().startswith(b"\xef\xbb\xbf")
+
+
+def test_roster_without_headings_and_one_saved_by_a_spreadsheet(tmp_path, classroom):
+    put(tmp_path / "in" / "001" / f"{LESSON}.ipynb")
+    collect(classroom, [tmp_path / "in"], put(tmp_path / "ids.csv", b"001\n002\n"))
+    classroom.roster.write_bytes(
+        classroom.roster.read_text("utf-8-sig").replace("002,", "002,王五").encode("gbk")
+    )
+    put(tmp_path / "in2" / "003" / f"{LESSON}.ipynb")
+    collect(classroom, [tmp_path / "in2"], put(tmp_path / "more.csv", b"student\n003\n"))
+    assert {s: row["name"] for s, row in read_people(classroom).items()} == {
+        "001": "",
+        "002": "王五",
+        "003": "",
+    }
+
+
+@pytest.mark.parametrize("data", [b"", b"student,name\n", b"\n\n,,\n"])
+def test_empty_roster(data, tmp_path, classroom):
+    put(tmp_path / "in" / "001" / f"{LESSON}.ipynb")
+    with pytest.raises(Problem, match="名单"):
+        collect(classroom, [tmp_path / "in"], put(tmp_path / "class.csv", data))
+
+
+def test_same_student_again(tmp_path, classroom):
+    """By the real command: exit 1, a reason in Chinese, and the old bytes untouched; --replace keeps them."""
+    first, other = put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb"), WORK + b"\n"
+    collect(classroom, [tmp_path / "in"])
+    ask = ("collect", tmp_path / "in", "--classroom", classroom.root)
+
+    again = command(*ask)
+    assert again.returncode == 1 and "内容相同" in again.stderr
+    first.write_bytes(other)
+    again = command(*ask)
+    assert again.returncode == 1 and "--replace" in again.stderr and HANZI.search(again.stderr)
+    assert "Traceback" not in again.stderr
+    assert placed(classroom) == {at("s1"): WORK}
+
+    replaced = command(*ask, "--replace")
+    assert replaced.returncode == 0, replaced.stderr
+    assert placed(classroom) == {at("s1"): other}
+    kept = list((classroom.root / "earlier" / "s1" / LESSON).iterdir())
+    assert [path.read_bytes() for path in kept] == [WORK]
+
+
+def test_replacing_twice_keeps_both(tmp_path, classroom):
+    for number in range(3):
+        put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb", WORK + b"\n" * number)
+        collect(classroom, [tmp_path / "in"], replace=True)
+    kept = sorted((classroom.root / "earlier" / "s1" / LESSON).iterdir())
+    assert [path.read_bytes() for path in kept] == [WORK, WORK + b"\n"]
+
+
+def test_two_files_of_one_student_at_once(tmp_path, classroom):
+    (
+        put(tmp_path / "in" / "s1" / f"{LESSON}-a.ipynb"),
+        put(tmp_path / "in" / "s1" / f"{LESSON}-b.ipynb", b"{}"),
+    )
+    done = collect(classroom, [tmp_path / "in"], replace=True)
+    assert done.placed == [("s1", LESSON)] and len(done.left) == 1
+    assert placed(classroom) == {at("s1"): WORK}
+
+
+@pytest.mark.parametrize(
+    "kind", ["nothing", "only-text", "missing", "archive", "unknown-lesson", "no-student"]
+)
+def test_what_cannot_be_placed_fails_in_chinese(kind, tmp_path, classroom, capsys):
+    source = tmp_path / "in"
+    match kind:
+        case "nothing":
+            source.mkdir()
+        case "only-text":
+            put(source / "s1" / "README.txt")
+        case "archive":
+            put(source / "s1.zip", b"PK")
+        case "unknown-lesson":
+            put(source / "s1" / "homework.ipynb", b'{"cells": []}')
+        case "no-student":
+            put(source / f"{LESSON}.ipynb")
+    assert cli.main(["collect", str(source), "--classroom", str(classroom.root)]) == 1
+    assert HANZI.search(capsys.readouterr().err)
+    assert not placed(classroom)
+
+
+def test_the_rest_is_placed_all_the_same(tmp_path, classroom, capsys):
+    put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb")
+    put(tmp_path / "in" / "s2.ZIP", b"PK"), put(tmp_path / "in" / "s3" / "x.ipynb", b"[]")
+    put(tmp_path / "in" / "s4" / "作业.docx"), put(tmp_path / "in" / "s5" / f"{LESSON}.ipynb", b"")
+    (tmp_path / "in" / "s6").mkdir()
+    (tmp_path / "in" / "s6" / f"{LESSON}.ipynb").symlink_to("/etc/hostname")
+    assert cli.main(["collect", str(tmp_path / "in"), "--classroom", str(classroom.root)]) == 1
+    assert set(placed(classroom)) == {at("s1"), at("s5")}
+    said = capsys.readouterr()
+    assert all(name in said.err for name in ("s2.ZIP", "s3", "s6")) and "作业.docx" in said.out
+
+
+HOSTILE = (
+    "../../evil",
+    "..",
+    ".",
+    "/etc/passwd",
+    "a/b",
+    "a\\b",
+    "C:x",
+    "nul\x00byte",
+    " ",
+    "",
+    "…",
+    "x" * 500,
+    "a\nb",
+)
+
+
+@pytest.mark.parametrize("student", HOSTILE, ids=ascii)
+def test_path_like_ids_stay_inside(student):
+    safe = safe_id(student)
+    assert safe and safe not in (".", "..") and not set(safe) & set('/\\:\x00\n*?"<>|')
+    assert safe == safe.strip(" .") and len(safe.encode()) <= 120
+    assert safe_id(safe) == safe
+
+
+def test_path_like_ids_from_patterns_and_rosters(tmp_path, classroom):
+    put(tmp_path / "in" / "a" / "b" / f"{LESSON}.ipynb")
+    roster = put(tmp_path / "class.csv", "student,name\na/b,张三\n../x,李四\n".encode())
+    done = collect(classroom, [tmp_path / "in"], roster, student_pattern=r"(?P<student>a/b)")
+    assert done.placed == [("a_b", LESSON)] and set(placed(classroom)) == {at("a_b")}
+    people = read_people(classroom)
+    assert people["a_b"]["original"] == "a/b" and people["a_b"]["name"] == "张三"
+    assert "../x" not in people and not (classroom.root / "x").exists()
+
+
+def test_ids_that_fall_together_are_refused_also_later(tmp_path, classroom):
+    put(tmp_path / "one" / "a" / "b" / f"{LESSON}.ipynb")
+    collect(classroom, [tmp_path / "one"], student_pattern=r"(?P<student>a/b)")
+    put(tmp_path / "two" / "a:b" / f"{LESSON}.ipynb", b"{}")
+    done = collect(classroom, [tmp_path / "two"], replace=True)
+    assert not done.placed and len(done.left) == 1
+    assert placed(classroom) == {at("a_b"): WORK}
+
+
+def test_names_from_archives_made_on_windows(tmp_path, classroom):
+    """GBK bytes in a file name are no UTF-8, and still a name."""
+    folder = os.fsencode(tmp_path / "in") + b"/" + "张三".encode("gbk")
+    os.makedirs(folder)
+    Path(os.fsdecode(folder), f"{LESSON}.ipynb").write_bytes(WORK)
+    Path(os.fsdecode(folder), os.fsdecode("笔记.txt".encode("gbk"))).write_bytes(b"")
+    done = command("collect", tmp_path / "in", "--classroom", classroom.root)
+    assert done.returncode == 0, done.stderr
+    assert set(placed(classroom)) == {at("张三")} and "笔记.txt" in done.stdout
+
+
+def test_a_roster_that_is_a_folder_or_missing(tmp_path, classroom):
+    put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb")
+    for roster in (tmp_path, tmp_path / "no.csv"):
+        with pytest.raises(Problem, match="名单"):
+            collect(classroom, [tmp_path / "in"], roster)
+
+
+def test_a_place_that_cannot_be_written(tmp_path, capsys):
+    put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb")
+    put(tmp_path / "classroom", b"a file")
+    assert cli.main(["collect", str(tmp_path / "in"), "--classroom", str(tmp_path / "classroom")]) == 1
+    assert HANZI.search(capsys.readouterr().err)

@@ -1,0 +1,317 @@
+"""Whatever is handed in, rebuilding gives the master with the student's own sources, or says Unreadable."""
+
+import copy
+import json
+import random
+
+import nbformat
+import pytest
+from conftest import COURSE, LESSON, answered, as_bytes, code_cell, find, marks, released, source
+
+from autograder import gradebook
+from autograder.rebuild import Rebuilt, Unreadable, rebuild
+from rmslab.checks import LESSONS
+
+MASTER = gradebook.master(COURSE, LESSON)
+ANSWER = "rmsnorm-class"
+
+
+def made(notebook, lesson: str = LESSON) -> Rebuilt:
+    master = MASTER if lesson == LESSON else gradebook.master(COURSE, lesson)
+    return rebuild(master, notebook if isinstance(notebook, bytes) else as_bytes(notebook))
+
+
+def sources(rebuilt: Rebuilt) -> list[str]:
+    return [cell.source for cell in rebuilt.notebook.cells]
+
+
+def answer(rebuilt: Rebuilt) -> str:
+    return next(
+        c.source for c in rebuilt.notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == ANSWER
+    )
+
+
+def extras(rebuilt: Rebuilt) -> list[str]:
+    return [cell.source for cell in rebuilt.notebook.cells if cell.id.startswith("extra-")]
+
+
+WRITTEN = source(find(answered(), ANSWER))
+
+
+def strip(notebook, *keys: str):
+    for cell in notebook["cells"]:
+        for key in keys:
+            cell.pop(key, None)
+        cell["metadata"] = {}
+    return notebook
+
+
+def version_3(notebook):
+    """The same notebook as nbformat 3 writes it."""
+    cells = []
+    for cell in notebook["cells"]:
+        text = source(cell).splitlines(keepends=True)
+        key = "input" if cell["cell_type"] == "code" else "source"
+        cells.append({"cell_type": cell["cell_type"], key: text, "metadata": cell["metadata"], "outputs": []})
+    return {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": cells}]}
+
+
+def test_solved_and_untouched(notebook):
+    assert answer(made(notebook)) == WRITTEN and not made(notebook).blank and not made(notebook).notes
+    assert made(released()).blank == {ANSWER} and not extras(made(released()))
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_lesson_survives_loss_of_all_metadata(lesson):
+    want = made(answered(lesson), lesson)
+    assert not want.blank
+    for keys in ((), ("id",)):
+        bare = made(strip(answered(lesson), *keys), lesson)
+        assert sources(bare) == sources(want) and not bare.blank
+    assert (
+        made(strip(released(lesson), "id"), lesson).blank
+        == made(released(lesson), lesson).blank
+        != frozenset()
+    )
+
+
+ENCODINGS = {
+    "bom": lambda n: b"\xef\xbb\xbf" + as_bytes(n),
+    "gbk": lambda n: json.dumps(n, ensure_ascii=False).encode("gb18030"),
+    "ascii": lambda n: json.dumps(n).encode(),
+    "nbformat-3": lambda n: as_bytes(version_3(n)),
+    "crlf": lambda n: as_bytes(n).replace(rb"\n", rb"\r\n"),
+    "crlf-file": lambda n: json.dumps(n, indent=1).replace("\n", "\r\n").encode(),
+    "no-version": lambda n: as_bytes({"cells": n["cells"]}),
+    "source-as-string": lambda n: as_bytes(n | {"cells": [c | {"source": source(c)} for c in n["cells"]]}),
+}
+
+
+@pytest.mark.parametrize("encode", ENCODINGS.values(), ids=ENCODINGS)
+def test_encodings_and_formats(encode, notebook):
+    rebuilt = made(encode(notebook))
+    assert sources(rebuilt) == sources(made(notebook)) and not rebuilt.notes and not rebuilt.blank
+
+
+def test_master_decides_everything_but_sources(notebook):
+    for cell in notebook["cells"]:
+        cell["metadata"]["tags"] = ["skip-execution", "experiment"]
+        cell["outputs"] = [{"output_type": "execute_result", "data": {"text/plain": "10.0"}}]
+    find(notebook, "rmsnorm-norm")["metadata"]["nbgrader"] |= {
+        "points": 100,
+        "grade": False,
+        "schema_version": 99,
+    }
+    find(notebook, ANSWER)["metadata"]["nbgrader"]["locked"] = True
+    notebook["metadata"] = {"kernelspec": {"name": "evil"}}
+    rebuilt = made(notebook).notebook
+    assert [c.metadata for c in rebuilt.cells] == [c.metadata for c in MASTER.cells]
+    assert rebuilt.metadata == MASTER.metadata
+    nbformat.validate(rebuilt)
+
+
+def test_edited_test_cell_is_restored_and_told(notebook):
+    find(notebook, "rmsnorm-norm")["source"] = "10.0"
+    rebuilt = made(notebook)
+    assert sources(rebuilt) == sources(made(answered()))
+    assert any("rmsnorm-norm" in note for note in rebuilt.notes)
+
+
+def test_deleted_test_cells_come_back(notebook):
+    notebook["cells"] = [c for c in notebook["cells"] if not marks(c).get("grade")]
+    assert sources(made(notebook)) == sources(made(answered()))
+
+
+def test_deleted_solution_cell_is_blank(notebook):
+    notebook["cells"].remove(find(notebook, ANSWER))
+    rebuilt = made(notebook)
+    assert rebuilt.blank == {ANSWER} and any(ANSWER in note for note in rebuilt.notes)
+    assert sources(rebuilt) == [cell.source for cell in MASTER.cells]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_duplicated_solution_cell(order, notebook):
+    """Copied, and one of the two worked on, or both: the last that was worked on counts."""
+    cell = find(notebook, ANSWER)
+    pair = [cell, cell | {"source": source(find(released(), ANSWER))}]
+    at = notebook["cells"].index(cell)
+    notebook["cells"][at : at + 1] = [copy.deepcopy(pair[i]) for i in order]
+    rebuilt = made(notebook)
+    assert answer(rebuilt) == WRITTEN and not rebuilt.blank and rebuilt.notes
+    notebook["cells"][at]["source"], notebook["cells"][at + 1]["source"] = WRITTEN, WRITTEN + "\n# 2"
+    assert answer(made(notebook)) == WRITTEN + "\n# 2"
+
+
+def test_answer_written_into_an_added_cell_is_found(notebook):
+    at = notebook["cells"].index(find(notebook, ANSWER))
+    find(notebook, ANSWER)["source"] = source(find(released(), ANSWER))
+    notebook["cells"].insert(at + 1, code_cell(WRITTEN))
+    rebuilt = made(notebook)
+    assert answer(rebuilt) == WRITTEN and not rebuilt.blank and rebuilt.notes and not extras(rebuilt)
+
+
+@pytest.mark.parametrize("broken", ["def f(:\n  pass", "print(1)"])
+def test_answer_without_metadata_that_looks_like_nothing_is_found_by_its_place(broken, notebook):
+    find(notebook, ANSWER)["source"] = broken
+    assert answer(made(strip(notebook, "id"))) == broken
+
+
+def test_unknown_and_odd_grade_ids(notebook):
+    notebook["cells"].insert(
+        3, code_cell("known = 1", nbgrader={"grade_id": "no-such", "grade": True, "points": 5})
+    )
+    notebook["cells"].insert(4, code_cell("odd = 1", nbgrader={"grade_id": ["list"]}))
+    notebook["cells"].insert(5, code_cell("odder = 1", nbgrader="text"))
+    rebuilt = made(notebook)
+    assert extras(rebuilt) == ["known = 1", "odd = 1", "odder = 1"]
+    assert all("nbgrader" not in c.metadata for c in rebuilt.notebook.cells if c.id.startswith("extra-"))
+
+
+def test_switched_cell_types(notebook):
+    find(notebook, ANSWER)["cell_type"] = "raw"
+    find(notebook, "rmsnorm-norm")["cell_type"] = "markdown"
+    rebuilt = made(notebook)
+    assert answer(rebuilt) == WRITTEN
+    assert [c.cell_type for c in rebuilt.notebook.cells] == [c.cell_type for c in MASTER.cells]
+
+
+def test_added_cells_stay_where_they_were(notebook):
+    at = notebook["cells"].index(find(notebook, ANSWER))
+    notebook["cells"].insert(at, code_cell("import math", tags=["experiment"]))
+    notebook["cells"].insert(at + 2, code_cell("helper = 2"))
+    notebook["cells"].insert(0, code_cell("first = 0"))
+    rebuilt = made(notebook)
+    order = sources(rebuilt)
+    assert order[0] == "first = 0"
+    assert order.index("import math") + 1 == order.index(WRITTEN) == order.index("helper = 2") - 1
+    assert all(not c.metadata for c in rebuilt.notebook.cells if c.id.startswith("extra-"))
+
+
+def test_edited_ordinary_cell_is_kept_as_extra(notebook):
+    cell = next(c for c in notebook["cells"] if source(c).startswith("import torch"))
+    old, cell["source"] = source(cell), "import torch, math\nfrom torch import nn"
+    order = sources(made(notebook))
+    assert order.index(cell["source"]) == order.index(old) + 1
+
+
+def test_reordered_cells_change_nothing_but_extras(notebook):
+    notebook["cells"].reverse()
+    rebuilt = made(notebook)
+    assert answer(rebuilt) == WRITTEN and not rebuilt.blank and not extras(rebuilt)
+
+
+def test_cells_that_are_none(notebook):
+    notebook["cells"][2:2] = [None, 7, "text", [], {}, {"cell_type": "code"}, {"cell_type": {}, "source": 3}]
+    notebook["cells"].append({"cell_type": "code", "source": ["x = 1\n", 5, None], "metadata": [], "id": []})
+    rebuilt = made(notebook)
+    assert answer(rebuilt) == WRITTEN and extras(rebuilt) == ["x = 1\n"]
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800", "\udfff\ud83d", "\x1b[0m"], ids=ascii)
+def test_characters_that_no_file_can_hold(text, notebook):
+    find(notebook, ANSWER)["source"] = f"{WRITTEN}\n# {text}"
+    rebuilt = made(json.dumps(notebook).encode())
+    assert answer(rebuilt).startswith(WRITTEN)
+    nbformat.writes(rebuilt.notebook).encode()
+
+
+def test_huge_cells_are_not_compared_forever(notebook):
+    """Likeness takes time that grows with the square of the length."""
+    filler = [code_cell(f"# {i}\n" + "value = 1\n" * 20_000) for i in range(5)]
+    bare = strip(notebook, "id")
+    bare["cells"] = [c for c in bare["cells"] if source(c) != WRITTEN] + filler
+    assert made(bare).blank == {ANSWER}
+
+
+UNREADABLE = {
+    "empty": b"",
+    "blank": b" \n\t ",
+    "bom-only": b"\xef\xbb\xbf",
+    "cut": as_bytes(answered())[:-200],
+    "not-json": "这是一份作业".encode(),
+    "list": b"[1, 2]",
+    "null": b"null",
+    "number": b"1e999",
+    "no-cells": b'{"metadata": {}}',
+    "cells-no-list": b'{"cells": {"0": {}}}',
+    "deep": b"[" * 100_000,
+    "zip": b"PK\x03\x04" + bytes(100),
+    "html": b"<!doctype html><html><body>login</body></html>",
+    "long-number": b'{"cells": ' + b"9" * 10_000 + b"}",
+}
+
+
+@pytest.mark.parametrize("data", UNREADABLE.values(), ids=UNREADABLE)
+def test_unreadable_says_why_in_chinese(data):
+    with pytest.raises(Unreadable) as caught:
+        made(data)
+    assert any("\u4e00" <= c <= "\u9fff" for c in str(caught.value))
+
+
+def test_mutated_bytes_never_raise_anything_else():
+    """Bytes flipped, cut, repeated, inserted: a notebook comes out, or Unreadable."""
+    good, chance, readable = as_bytes(answered()), random.Random(1), 0
+    for _ in range(400):
+        data = bytearray(good)
+        for _ in range(chance.choice((1, 1, 2, 8, 64))):
+            i, j = sorted(chance.randrange(len(data) + 1) for _ in range(2))
+            match chance.randrange(4):
+                case 0:
+                    data[i : i + 1] = bytes([chance.randrange(256)])
+                case 1:
+                    del data[i : min(j, i + 200)]
+                case 2:
+                    data[i:i] = data[j : j + 60]
+                case 3:
+                    data[i:i] = chance.choice((b'"', b"{", b"]", b"null", b"\xff", b"\\ud800", b"\r\n"))
+        try:
+            rebuilt = made(bytes(data))
+        except Unreadable:
+            continue
+        readable += 1
+        nbformat.writes(rebuilt.notebook).encode()
+    assert readable > 20
+
+
+ODD_VALUES = (
+    None,
+    0,
+    -1.5,
+    True,
+    "",
+    "\ud800",
+    "x" * 1000,
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    [None],
+    ["code"],
+    float("inf"),
+)
+
+
+def test_mutated_values_never_raise():
+    """Any value anywhere in the document replaced by any other kind of value."""
+    chance = random.Random(2)
+    good = answered()
+    for _ in range(400):
+        document = copy.deepcopy(good)
+        for _ in range(chance.choice((1, 1, 3, 10))):
+            node = document
+            while True:
+                keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+                if not keys:
+                    break
+                key = chance.choice(keys)
+                if isinstance(node[key], dict | list) and chance.random() < 0.85:
+                    node = node[key]
+                    continue
+                node[key] = copy.deepcopy(chance.choice(ODD_VALUES))
+                break
+        try:
+            rebuilt = made(json.dumps(document).encode())
+        except Unreadable:
+            continue
+        nbformat.writes(rebuilt.notebook).encode()
+        assert [c for c in rebuilt.notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
