@@ -1,0 +1,226 @@
+"""A lesson runs where a reader runs it, and says the truth about what is not solved yet."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import (
+    COURSE,
+    LESSON,
+    ROOT,
+    answered,
+    as_bytes,
+    code_cell,
+    find,
+    marks,
+    python,
+    released,
+    running_with,
+    trim,
+)
+from conftest import source as text_of
+
+from rmslab import restart
+from rmslab.checks import LESSONS, steps_of
+
+HANZI = re.compile(r"[\u4e00-\u9fff]")
+lessons = pytest.mark.parametrize("lesson", COURSE.lessons())
+graded_lessons = pytest.mark.parametrize("lesson", LESSONS)
+
+
+def bare(folder: Path, notebook: Path, *more: str) -> dict:
+    """What a copy of the notebook beside a copy of rmslab shows, in a process that has nothing else."""
+    shutil.copytree(ROOT / "rmslab", folder / "rmslab", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(notebook, folder)
+    done = python("-P", ROOT / "tests" / "bare.py", folder / notebook.name, ROOT, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@lessons
+def test_untouched_lesson_runs_from_a_bare_folder(lesson, tmp_path):
+    seen = bare(tmp_path, COURSE.release(lesson))
+    assert Path(seen["kit"]).is_relative_to(tmp_path)
+    assert seen["blocked"] == [] and "nbgrader" in seen["names"] and "ipykernel" in seen["names"]
+    assert len(seen["cells"][0]["stdout"].splitlines()) == 1  # the banner
+    assert [cell for cell in seen["cells"] if cell["error"]] == []
+    assert [cell["stderr"] for cell in seen["cells"] if cell["stderr"]] == []
+    by_id = {cell["grade_id"]: cell for cell in seen["cells"]}
+    for step in steps_of(lesson):
+        assert by_id[step.id]["text"] == "0.0"
+        assert "○" in by_id[step.id]["html"] and "还没有作答" in by_id[step.id]["html"], step.id
+
+
+def test_without_rmslab_the_first_cell_says_what_to_do(tmp_path):
+    shutil.copy(COURSE.release(LESSON), tmp_path)
+    code = (
+        "import sys; sys.path[:] = [p for p in sys.path if not p.startswith(sys.argv[1])]\n"
+        "sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in str(f).lower()]\n"
+        "from autograder_setup import SETUP; exec(SETUP)"
+    )
+    from autograder.build import SETUP
+
+    (tmp_path / "autograder_setup.py").write_text(f"SETUP = {SETUP!r}", "utf-8")
+    done = python("-c", code, ROOT, cwd=tmp_path)
+    assert done.returncode == 1 and "没有找到 rmslab" in done.stderr and "Traceback" not in done.stderr
+
+
+# --- python -m rmslab check -------------------------------------------------------------------------------
+
+
+def put(folder: Path, notebook, name: str = f"{LESSON}.ipynb", whole: bool = False) -> Path:
+    """Write a notebook, without the cells that only show something unless it should be ``whole``."""
+    path = folder / name
+    short = notebook if whole or not isinstance(notebook, dict) else trim(notebook)
+    path.write_bytes(short if isinstance(short, bytes) else as_bytes(short))
+    return path
+
+
+def check(*paths: Path, cwd: Path = ROOT):
+    return python("-m", "rmslab", "check", *paths, cwd=cwd)
+
+
+def table(said: str) -> dict[str, tuple[str, float, float]]:
+    """step → (✓ or ✗, points, full score)"""
+    rows = re.findall(r"^  ([✓✗]) ([\w-]+) +([\d.]+) / ([\d.]+)", said, re.M)
+    return {step: (sign, float(points), float(full)) for sign, step, points, full in rows}
+
+
+@graded_lessons
+def test_check_of_solved_lesson(lesson, tmp_path):
+    done = check(put(tmp_path, answered(lesson), f"{lesson}.ipynb", whole=True))
+    assert done.returncode == 0, done.stdout
+    assert table(done.stdout) == {step.id: ("✓", step.points, step.points) for step in steps_of(lesson)}
+    assert done.stderr == ""
+
+
+@graded_lessons
+def test_check_of_untouched_lesson(lesson, tmp_path):
+    done = check(put(tmp_path, released(lesson), f"{lesson}.ipynb"))
+    assert done.returncode == 1
+    assert table(done.stdout) == {step.id: ("✗", 0.0, step.points) for step in steps_of(lesson)}
+
+
+def test_one_bad_notebook_of_two_is_enough(tmp_path):
+    good, bad = put(tmp_path, answered(), "good.ipynb"), put(tmp_path, released(), "bad.ipynb")
+    done = check(good, bad)
+    assert done.returncode == 1 and "good.ipynb" in done.stdout and "bad.ipynb" in done.stdout
+    signs = re.findall(r"[✓✗]", done.stdout)
+    assert signs == ["✓"] * len(steps_of(LESSON)) + ["✗"] * len(steps_of(LESSON))
+
+
+@graded_lessons
+def test_edited_test_cells_do_not_help(lesson, tmp_path):
+    notebook = released(lesson)
+    for step in steps_of(lesson):
+        find(notebook, step.id)["source"] = (
+            "import rmslab.engine, rmslab\n"
+            "class Full(float):\n    verdict = None\n"
+            f"rmslab.check = lambda *a: Full({step.points})\n{step.points}"
+        )
+    done = check(put(tmp_path, notebook, f"{lesson}.ipynb"))
+    assert done.returncode == 1 and {points for _, points, _ in table(done.stdout).values()} == {0.0}
+
+
+def test_an_endless_loop_is_stopped_with_all_that_it_started(tmp_path, capsys):
+    mark = f"3{abs(hash(tmp_path)) % 10**8}"
+    notebook = answered()
+    cell = code_cell(f"import subprocess\nsubprocess.Popen(['sleep', '{mark}'])\n1 / 0")
+    notebook["cells"][:0] = [cell, code_cell("while True: pass")]
+    assert restart.check_one(put(tmp_path, notebook), cap=8) is False
+    said = capsys.readouterr().out
+    assert "超过 8 秒" in said and "ZeroDivisionError: division by zero" in said
+    assert all(sign == "✗" and points == 0 for sign, points, _ in table(said).values())
+    assert running_with(f"sleep\0{mark}") == []
+
+
+def test_leaving_early_passes_nothing(tmp_path, capsys):
+    notebook = answered()
+    notebook["cells"].append(code_cell("import os; os._exit(0)"))
+    assert restart.check_one(put(tmp_path, notebook)) is False
+    assert set(table(capsys.readouterr().out).values()) == {("✗", 0.0, s.points) for s in steps_of(LESSON)}
+
+
+BROKEN = {
+    "missing": None,
+    "empty": b"",
+    "cut": as_bytes(answered())[:-300],
+    "not-json": "作业".encode(),
+    "gbk": "作业".encode("gbk"),
+    "list": b"[]",
+    "null": b"null",
+    "no-cells": b"{}",
+    "cells-no-list": b'{"cells": ""}',
+    "cell-no-dict": b'{"cells": [1]}',
+    "deep": b"[" * 100_000,
+    "another-notebook": b'{"cells": [], "metadata": {}}',
+    "odd-metadata": b'{"cells": [], "metadata": {"rmsnorm_course": "x"}}',
+    "odder-metadata": b'{"cells": [], "metadata": {"rmsnorm_course": {"lesson": {}}}}',
+}
+
+
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
+def test_damaged_files_get_a_sentence(data, tmp_path, capsys):
+    path = tmp_path / "some.ipynb"
+    if data is not None:
+        path.write_bytes(data)
+    assert restart.main([str(path)]) == 1
+    assert HANZI.search(capsys.readouterr().out)
+
+
+def test_a_folder_instead_of_a_file_by_the_real_command(tmp_path):
+    done = check(tmp_path)
+    assert done.returncode == 1 and HANZI.search(done.stdout) and done.stderr == ""
+
+
+def test_check_skips_experiments_and_survives_odd_cells(tmp_path):
+    """All in one notebook, for the cost of one process: experiments, magics, input(), noise, odd metadata."""
+    notebook = answered()
+    for cell in (
+        code_cell("import os; os._exit(3)", tags=["experiment"]),
+        code_cell("%matplotlib widget\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])"),
+        code_cell("%%time\nx = 1"),
+        code_cell("input('?')"),
+        code_cell("exit()"),
+        code_cell("import sys, os\nprint('a' * 10**6); sys.stderr.write('b'); os.write(2, b'c')"),
+        code_cell(
+            "from IPython.display import display\ndisplay({'text/plain': object(), 'x/y': {1}}, raw=True)"
+        ),
+        code_cell("class Odd(BaseException): pass\nraise Odd('\\ud800')"),
+        code_cell("this is no python"),
+        {"cell_type": "code", "source": ["y = ", "2"], "metadata": None},
+        {"cell_type": "code", "source": "", "metadata": {"tags": "experiment"}},
+        {"cell_type": "code"},
+        {"cell_type": "raw", "source": "z"},
+    ):
+        notebook["cells"].insert(1, cell)
+    done = check(put(tmp_path, notebook, "我的 作业.ipynb"))
+    assert done.returncode == 0, done.stdout
+    assert done.stderr == "" and "RuntimeError" in done.stdout and "SyntaxError" in done.stdout
+
+
+def test_metadata_and_names_are_not_needed(tmp_path):
+    notebook = answered()
+    notebook["metadata"] = {}
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+    done = check(put(tmp_path, b"\xef\xbb\xbf" + as_bytes(trim(notebook)), "a.ipynb"))
+    assert done.returncode == 0, done.stdout
+
+
+def test_check_runs_in_the_folder_of_the_notebook(tmp_path):
+    notebook = answered()
+    notebook["cells"].insert(0, code_cell("from mine import value\nassert open('data.txt').read() == 'x'"))
+    (tmp_path / "mine.py").write_text("value = 1")
+    (tmp_path / "data.txt").write_text("x")
+    done = check(put(tmp_path, notebook), cwd=tmp_path.parent)
+    assert done.returncode == 0 and "!" not in done.stdout, done.stdout
+
+
+@lessons
+def test_experiments_are_marked_only_on_code(lesson):
+    tagged = [c for c in released(lesson)["cells"] if "experiment" in c["metadata"].get("tags", [])]
+    assert all(c["cell_type"] == "code" and not marks(c) for c in tagged)
+    assert all(text_of(c).strip() for c in tagged)
