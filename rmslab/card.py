@@ -104,6 +104,7 @@ def frame(verdict: Verdict, label: str, body: str) -> str:
     colour, sign = LOOK[state(verdict)]
     title = text("step", verdict.step, "title")
     score = text("card", "score", points=plain(verdict.points), max_points=plain(verdict.max_points))
+    score = score if verdict.max_points else ""  # practice
     header = (
         f'<header><span aria-hidden="true">{sign}</span><b>{escape(title)}</b>'
         f"<span>{escape(label)}</span><span>{escape(score)}</span></header>"
@@ -202,6 +203,6 @@ def checklist(verdict: Verdict) -> str:
             items.append(f"<li>· {label}（{escape(text('card', 'waiting'))}）</li>")
             continue
         sign = "✓" if check.passed else "✗"
-        points = plain(check.points if check.passed else 0)
-        items.append(f"<li>{sign} {label}（{points} / {plain(check.points)}）</li>")
+        points = f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）" if check.points else ""
+        items.append(f"<li>{sign} {label}{points}</li>")
     return f"<details open><summary>{escape(text('card', 'checks'))}</summary><ul>{''.join(items)}</ul></details>"

@@ -113,8 +113,11 @@ def pipeline() -> Picture:
 
 
 @style()
-def axes_example() -> Picture:
-    """猫吃鱼 as a (1, 3, 4) input: one token, one statistic, taken along the feature axis."""
+def axes_example(shown: Sequence[str] = tuple(TOKENS)) -> Picture:
+    """猫吃鱼 as a (1, 3, 4) input: one token, one statistic, taken along the feature axis.
+
+    ``shown``: tokens whose mean square is worked out; the others' show as ``?``.
+    """
     x = np.array([list(TOKENS.values())], dtype=float)  # (1, 3, 4)
     stat = mean_square(x)  # (1, 3, 1)
     fig, ax = drawing(8, 3.6)
@@ -129,10 +132,11 @@ def axes_example() -> Picture:
             box(ax, middle, y, cell, 0.56, number(value), facecolor=tint(color), fontsize=13, **look)
         arrow(ax, (end + 0.1, y), (end + 0.5, y), color=color)
         squares = " + ".join(number(value**2) for value in vector)
-        ax.text(end + 0.62, y, f"( {squares} ) ÷ {vector.size}", va="center", fontsize=11.5)
+        squares = f"( {squares} ) ÷ {vector.size}" if name in shown else "②③ 轮到你来算"
+        ax.text(end + 0.62, y, squares, va="center", fontsize=11.5)
         arrow(ax, (end + 2.42, y), (end + 2.82, y), color=color)
         look |= {"facecolor": tint(color, 0.45), "linewidth": 2, "fontsize": 14}
-        box(ax, result, y, 0.76, 0.56, number(stat[0, row, 0]), **look)
+        box(ax, result, y, 0.76, 0.56, number(stat[0, row, 0]) if name in shown else "?", **look)
 
     high, low = first + 1.06, first + 0.66
     write(ax, (left + end) / 2, high, f"x  (B, T, D) = {x.shape}", **CODE)
@@ -144,7 +148,8 @@ def axes_example() -> Picture:
     write(ax, 0.44, low, "T = 3", color=GREY)
     arrow(ax, (0.44, first + 0.28), (0.44, first - 1.76), color=GREY, linewidth=1)
     rows = "；".join(
-        f"{name}的均方是 {number(value)}" for name, value in zip(TOKENS, stat.ravel(), strict=True)
+        f"{name}的均方是 {number(value) if name in shown else '？'}"
+        for name, value in zip(TOKENS, stat.ravel(), strict=True)
     )
     return show(
         fig,
