@@ -39,7 +39,8 @@ def marks(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def source(cell: dict[str, Any]) -> str:
-    return cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+    text = cell.get("source", "")
+    return text if isinstance(text, str) else "".join(text)
 
 
 def find(notebook: dict[str, Any], grade_id: str) -> dict[str, Any]:
