@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from rmslab import evidence
 from rmslab.checks import implementation_judge as judge
@@ -271,8 +272,8 @@ def observe_gradient(module: nn.Module, function: Callable, case: Json) -> Json:
     x = the_input(case).requires_grad_()
     y = function(x)
     observed = {"y": evidence.encode(y), "differentiable": bool(y.requires_grad)}
-    if y.requires_grad:
-        y.backward(evidence.decode(case["upstream"]).to(y.dtype))
+    if y.requires_grad:  # backward(upstream) would first import half of sympy
+        (y * evidence.decode(case["upstream"]).to(y.dtype)).sum().backward()
     parameter = find_parameter(module, case["hidden_size"])
     for name, tensor in (("x_grad", x), ("gamma_grad", parameter)):
         if tensor is not None and tensor.grad is not None:
@@ -301,7 +302,28 @@ def encode_state(module: nn.Module) -> list:
     return [(name, evidence.encode(value)) for name, value in list(module.state_dict().items())[:8]]
 
 
+class PlacementSeen(TorchFunctionMode):
+    """Notes whether any call makes a tensor or names a device: else code runs wherever its input is."""
+
+    MAKERS = ("zeros", "ones", "empty", "full", "tensor", "as_tensor", "arange", "eye", "linspace", "rand",
+              "randn", "from_numpy", "cpu", "cuda")  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = (*args, *(kwargs or {}).values())
+        self.seen |= getattr(function, "__name__", "") in self.MAKERS
+        self.seen |= any(isinstance(value, torch.device | str) for value in given)
+        return function(*args, **(kwargs or {}))
+
+
 def observe_meta(module: nn.Module, function: Callable, case: Json) -> Json:
+    with PlacementSeen() as placement:
+        function(the_input(case))
+    if not placement.seen:  # the first call on meta would import a compiler, for more than a second
+        return {"placed": False}
     module.to("meta")
     y = function(the_input(case).to("meta"))
     return {"y": evidence.encode(y), "device": y.device.type}
