@@ -7,6 +7,7 @@ writes events, one JSON document a line, to descriptor FD. It knows no seed and 
 import contextlib
 import ctypes
 import json
+import mmap
 import os
 import resource
 import signal
@@ -20,6 +21,9 @@ from rmslab.shell import Shell
 
 MAX_FILE = 256 * 2**20
 """Bytes of one file: printing without end must not fill the disk."""
+
+ROOM = 256 * 2**20
+"""Bytes that must be free after a MemoryError: with less, what still runs would fail for nothing."""
 
 PR_SET_PDEATHSIG = 1
 
@@ -39,6 +43,17 @@ def limit(megabytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
+
+
+def is_spent(outputs: list[dict[str, Any]]) -> bool:
+    """Whether a cell ran out of memory and still holds it."""
+    if not any("MemoryError" in output.get("ename", "") for output in outputs):
+        return False
+    try:
+        mmap.mmap(-1, ROOM).close()
+    except (OSError, MemoryError):
+        return True
+    return False
 
 
 def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any], emit: Any) -> None:
@@ -74,7 +89,10 @@ def main() -> None:
         if cell.get("step"):
             run_step(cell, shell.user_ns, job["inputs"], emit)
         else:
-            emit({"event": "outputs", "id": cell["id"], "outputs": shell.run(cell["source"])})
+            outputs = shell.run(cell["source"])
+            emit({"event": "outputs", "id": cell["id"], "outputs": outputs})
+            if is_spent(outputs):
+                os.kill(os.getpid(), signal.SIGKILL)  # as the kernel does when memory runs out
     emit({"event": "done"})
 
 
