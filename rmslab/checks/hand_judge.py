@@ -68,7 +68,8 @@ def told(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(told, value)) + "]"
     if type(value) in (int, float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e6 else number(value)
+        whole = math.isfinite(value) and abs(value) < 1e6 and value == int(value)
+        return str(int(value)) if whole else number(value)
     return str(value) if isinstance(value, str) else "…" if value is None else str(value.get("type", "?"))
 
 
@@ -162,7 +163,11 @@ def _first_failure(name: str, inputs: Json, observed: Any) -> tuple[str, Json] |
             return "nothing", {}
         if evidence.is_error(seen):
             error = seen["error"]
-            facts = {"error": error.get("type"), "reason": error.get("message"), "line": error.get("line", "")}
+            facts = {
+                "error": error.get("type"),
+                "reason": error.get("message"),
+                "line": error.get("line", ""),
+            }
             facts |= {"lineno": error.get("lineno") or "", "name": name}
             return "todo" if error.get("type") == "NotImplementedError" else "error", facts
         y = seen.get("y")
