@@ -215,4 +215,5 @@ def checklist(verdict: Verdict) -> str:
             else ""
         )
         items.append(f"<li>{sign} {label}{points}</li>")
-    return f"<details open><summary>{escape(text('card', 'checks'))}</summary><ul>{''.join(items)}</ul></details>"
+    label = escape(text("card", "checks"))
+    return f"<details open><summary>{label}</summary><ul>{''.join(items)}</ul></details>"

@@ -37,13 +37,11 @@ def noisy_class(change: tuple[str, str] | None = None) -> dict:
     cell = find(notebook, "rmsnorm-class")
     first = "        x_fp32 = x.float()\n"
     cell["source"] = NOISE + source(cell).replace(first, NOISY + first)
-        "        x_fp32 = x.float()\n", NOISY + "        x_fp32 = x.float()\n"
-    )
     return notebook
 
 
 def hand(**changes: tuple[str, str]) -> dict:
-    """The solved lesson 02 with parts of its answers replaced, by the part of the grade_id after ``hand-``."""
+    """The solved lesson 02 with parts of answers replaced, by what follows ``hand-`` in the grade_id."""
     notebook = answered("02-hand-calculation")
     for name, change in changes.items():
         cell = find(notebook, f"hand-{name.replace('_', '-')}-answer")

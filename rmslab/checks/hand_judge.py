@@ -29,7 +29,9 @@ ITEMS: dict[str, dict[str, float]] = {
         "zero_after_rmsnorm": 0.5, "zero_after_layernorm": 0.5, "why_yu_agrees": 0.5, "sum_of_squares": 0.5,
         "layernorm_parameters": 0.5, "rmsnorm_parameters": 0.5,
     },
-    "hand-fresh": {"mean_square": 0, "rms": 0, "rmsnorm": 0, "mean": 0, "variance": 0, "std": 0, "layernorm": 0},
+    "hand-fresh": dict.fromkeys(
+        ("mean_square", "rms", "rmsnorm", "mean", "variance", "std", "layernorm"), 0
+    ),
 }  # fmt: skip
 
 # Answers that are not computed from a vector of their step: shapes for (1, 3, 4), and what the rows say.

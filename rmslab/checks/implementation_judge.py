@@ -253,7 +253,8 @@ def trace(observed: Any) -> list[list[str]]:
     notes = ("", "raised", "lowered", "half-statistic")
     sound = [
         row for row in (rows if isinstance(rows, list) else [])[:60]
-        if isinstance(row, list) and len(row) == 4 and all(isinstance(c, str) for c in row) and row[3] in notes
+        if isinstance(row, list) and len(row) == 4
+        and all(isinstance(cell, str) for cell in row) and row[3] in notes
     ]  # fmt: skip
     return [[cell[:80] for cell in row] for row in sound]
 
