@@ -387,8 +387,7 @@ def behaviour(number: int) -> dict[str, Any]:
     seen = {}
     for step in steps_of(LESSON):
         probe = getattr(implementation, f"probe_{step.id.removeprefix('rmsnorm-')}")
-        given = implementation_judge.Given(step.inputs("hidden"))
-        seen[step.id] = implementation_judge.evidence_of(probe, given, (MISTAKES[number].part,))
+        seen[step.id] = as_json(probe(as_json(step.inputs("hidden")), mistaken(number)))
     cases = seen["rmsnorm-weight"]["weight"]["parameter"]
     return seen | {"rmsnorm-weight": [implementation_judge.weight_signature(case) for case in cases]}
 

@@ -38,7 +38,7 @@ from autograder.collect import collect
 from autograder.course import Classroom, Course
 from autograder.report import COLUMNS, Row
 from rmslab import evidence
-from rmslab.checks import LESSONS, STEPS, steps_of
+from rmslab.checks import LESSONS, STEPS, implementation_mistakes, steps_of
 from rmslab.checks.implementation import SENTENCE
 from rmslab.compare import numbers
 
@@ -120,8 +120,8 @@ if os.fork() == 0:
 """
 NORM = "        x_fp32 = x.float()\n"
 PRINTS_INPUTS = (NORM, NORM + "        print(x.tolist()); x_fp32 = x_fp32 - x_fp32.mean(-1, keepdim=True)\n")
+PRINTS_MUCH = (NORM, NORM + "        for _ in range(500): print('喵' * 1000)\n")
 WILD = {
-    "loop-in-cell": lambda: with_class(append="\n\nwhile True:\n    pass"),
     "loop-in-norm": lambda: with_class((NORM, NORM + "        while x.requires_grad: pass\n")),
     "exit-in-cell": lambda: with_class(append="\n\nimport os\nos._exit(0)"),
     "exit-in-norm": lambda: with_class((NORM, "        import os; os._exit(1)\n" + NORM)),
@@ -130,9 +130,8 @@ WILD = {
     ),
     "memory-in-norm": lambda: with_class((NORM, NORM + "        bytearray(10**12)\n")),
     "prints-endlessly": lambda: with_class(append="\n\nwhile True:\n    print('喵' * 1000)"),
-    "prints-much": lambda: with_class((NORM, NORM + "        for _ in range(500): print('喵' * 1000)\n")),
     "prints-inputs": lambda: with_class(PRINTS_INPUTS),
-    "leaves-processes": lambda: with_class(append=LEAVES_PROCESSES),
+    "prints-much-and-leaves-processes": lambda: with_class(PRINTS_MUCH, LEAVES_PROCESSES),
     "cut": lambda: as_bytes(answered())[:-500],
 }
 
@@ -153,7 +152,7 @@ def wild(
     collect(classroom, [folder / "in"], folder / "class.csv")
     (folder / "scratch").mkdir()
     done = command(
-        "grade", "--classroom", classroom.root, "--timeout", 5, "--memory", 800,
+        "grade", "--classroom", classroom.root, "--timeout", 3, "--memory", 800,
         cwd=course.root, env=os.environ | {"TMPDIR": str(folder / "scratch")},
     )  # fmt: skip
     command("report", "--classroom", classroom.root, "--csv", folder / "a.csv", "--html", folder / "a.html")
@@ -187,14 +186,12 @@ def intact(how: str) -> list[tuple[float, str, str]]:
 @pytest.mark.parametrize(
     ("student", "want"),
     [
-        ("loop-in-cell", [(0.0, "timeout", "")] * 4),
         ("loop-in-norm", intact("timeout")),
         ("exit-in-cell", [(0.0, "crashed", "")] * 4),
         ("exit-in-norm", intact("crashed")),
         ("memory-in-cell", [(0.0, "memory", "")] * 4),
         ("prints-endlessly", [(0.0, "timeout", "")] * 4),
-        ("prints-much", [(points, "graded", "") for points in FULL.values()]),
-        ("leaves-processes", [(points, "graded", "") for points in FULL.values()]),
+        ("prints-much-and-leaves-processes", [(points, "graded", "") for points in FULL.values()]),
         ("cut", [(0.0, "unreadable", "")] * 4),
     ],
 )
@@ -602,6 +599,12 @@ def ran(*cells: str, seed: str = "hidden", timeout: float = 20) -> run.Transcrip
     return run.run(master(*cells), inputs, timeout, 2000)
 
 
+@pytest.fixture
+def few_mistakes(monkeypatch) -> None:
+    """Which mistake it is does not matter here, and looking for it takes seconds."""
+    monkeypatch.setattr(implementation_mistakes, "MISTAKES", implementation_mistakes.MISTAKES[:3])
+
+
 def points(transcript: run.Transcript, seed: str = "hidden") -> list[float]:
     return [
         STEPS[name].judge(STEPS[name].inputs(seed), transcript.evidence[name]).points for name in STEP_IDS
@@ -657,38 +660,28 @@ def test_odd_outputs_hurt_nobody():
     assert "image/png" in json.dumps(found.outputs["c9"])
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "class RMSNorm(RMSNorm):\n    def forward(self, x):\n        raise KeyboardInterrupt",
-        "class RMSNorm(RMSNorm):\n    def forward(self, x):\n        raise SystemExit",
-        "class RMSNorm(RMSNorm):\n    def forward(self, x):\n        raise type('Odd', (BaseException,), {})",
-    ],
-    ids=["interrupt", "exit", "base"],
-)
-def test_exceptions_of_every_kind_are_errors_of_that_step(cell):
-    found = ran(cell)
-    earned = points(found)
-    assert not found.fatal and earned[0] == FULL["rmsnorm-weight"] and earned[2:] == [0, 0]
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "type('Odd', (BaseException,), {})"])
+def test_exceptions_of_every_kind_are_errors_and_no_crash(error, few_mistakes):
+    found = ran(f"class RMSNorm(RMSNorm):\n    def forward(self, x):\n        raise {error}")
+    assert not found.fatal and set(found.evidence) == set(STEP_IDS) and points(found)[2:] == [0, 0]
 
 
 @pytest.mark.parametrize(
     "cell",
     [
-        TO_ALL.format(rb"not json\n"),
-        TO_ALL.format(rb"[1]" + b"\n" + rb'{"event": "outputs"}' + b"\n"),
+        TO_ALL.format(b'[1]\n{"event": "outputs"}\n\xff not json\n'),
         "import os\nos.closerange(3, 256)",
         "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)",
         "import os\nos.close(0); os.close(1); os.close(2)",
     ],
-    ids=["garbage", "odd-events", "closed", "segfault", "standard-streams-closed"],
+    ids=["garbage", "closed", "segfault", "standard-streams-closed"],
 )
 def test_a_cell_that_breaks_its_process_is_left_out(cell):
     found = ran(cell)
     assert points(found) == list(FULL.values()) and found.fatal.get("c0") in ("crashed", None)
 
 
-def test_events_that_make_no_sense_are_not_believed():
+def test_events_that_make_no_sense_are_not_believed(few_mistakes):
     """Student code finds the pipe and writes evidence of its own: it is judged like any other."""
     forged = json.dumps(
         {"event": "evidence", "step": "rmsnorm-norm", "evidence": {"norm": 1e999}, "output": 7}
