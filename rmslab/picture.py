@@ -15,10 +15,10 @@ A picture can be live where scripts run::
 
         return show(fig, alt="…", caption="…", script="squares", data={"x": x, "y": y})
 
-``rmslab/live/squares.js`` is then the body of a function of ``(root, data, kit)``: the ``<figure>``, the data,
-and the helpers of ``live/kit.js``. It asks the kit for canvases, sliders and buttons, which stand in the image's
-place; where scripts do not run, or the script fails, the image stays. What a script shows of a student's
-function, Python has computed beforehand and sent as data: nothing in the page asks the kernel.
+``rmslab/live/squares.js`` is then the body of a function of ``(root, data, kit)``: the ``<figure>``, the
+data, and the helpers of ``live/kit.js``. It asks the kit for canvases, sliders and buttons, which stand in
+the image's place; where scripts do not run, or the script fails, the image stays. What a script shows of a
+student's function, Python has computed beforehand and sent as data: nothing in the page asks the kernel.
 """
 
 import base64
@@ -30,7 +30,7 @@ import logging
 import re
 import struct
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -218,7 +218,7 @@ class Picture:
         return self.alt
 
     def _repr_html_(self) -> str:
-        """White paper under any theme; a script, if there is one, puts a live picture in the image's place."""
+        """White paper under any theme; a script, if any, puts a live picture in the image's place."""
         caption = ""
         if self.caption:
             caption = (
@@ -246,7 +246,8 @@ def live(script: str, data: Any = None) -> str:
     key = hashlib.sha256(f"{body}{values}".encode()).hexdigest()[:12]
     return f"""<script data-key="{key}">(() => {{
 "use strict";
-const here = document.currentScript ?? document.querySelector('.rms-picture:not([data-live]) > [data-key="{key}"]');
+const mine = '.rms-picture:not([data-live]) > [data-key="{key}"]';
+const here = document.currentScript ?? document.querySelector(mine);
 const root = here?.closest("figure");
 if (!root || root.dataset.live) return;
 const kit = (root => {{
@@ -254,6 +255,15 @@ const kit = (root => {{
 kit.start((root, data, kit) => {{
 {body}}}, {values});
 }})();</script>"""
+
+
+def thousandths(values: Iterable[float]) -> str:
+    """Many numbers in few characters, for ``kit.thousandths``: to three decimals, from −32.767 to 32.767.
+
+    What lies outside is cut off; NaN stays NaN.
+    """
+    packed = [-32768 if v != v else round(1000 * min(max(v, -32.767), 32.767)) for v in values]
+    return base64.b64encode(struct.pack(f"<{len(packed)}h", *packed)).decode()
 
 
 def _plain(value: Any) -> Any:

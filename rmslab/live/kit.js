@@ -203,6 +203,15 @@ function number(value, digits = 2) {
 }
 const vector = (values, digits = 2) => `[${values.map(v => number(v, digits)).join(", ")}]`;
 
+// What picture.thousandths packed; NaN where there was no number.
+function thousandths(packed) {
+  const view = new DataView(Uint8Array.from(atob(packed), c => c.charCodeAt(0)).buffer);
+  return Float64Array.from({ length: view.byteLength / 2 }, (_, i) => {
+    const value = view.getInt16(2 * i, true);
+    return value === -32768 ? NaN : value / 1000;
+  });
+}
+
 // Marks with which the same thing is known without its colour.
 function mark(pen, shape, x, y, size, color, hollow = false) {
   pen.save();
@@ -290,6 +299,6 @@ function start(run, data) {
 
 const kit = {
   colors, alt: image.alt, stage, element, still, animate, canvas, draggable, row, slider, choices, button,
-  readout, table, note, number, vector, mark, line, arrow, write, tint, shade, start,
+  readout, table, note, number, vector, thousandths, mark, line, arrow, write, tint, shade, start,
 };
 return kit;
