@@ -32,7 +32,7 @@ LOOK = {"passed": ("#009E73", "✓"), "partial": ("#E69F00", "◐"), "failed": (
 def state(verdict: Verdict) -> str:
     if verdict.passed:
         return "passed"
-    if verdict.status == BLANK:
+    if verdict.status in (BLANK, "needs_manual"):
         return BLANK
     if verdict.status != GRADED:
         return "error"

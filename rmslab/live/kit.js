@@ -12,9 +12,9 @@ const CSS = `
 .rms-stage canvas{display:block;width:100%;outline-offset:-2px;border-radius:4px}
 .rms-stage :focus-visible{outline:2px solid ${colors.blue}}
 .rms-stage .rms-row{display:flex;flex-wrap:wrap;align-items:center;gap:4px 12px;margin-top:8px}
-.rms-stage .rms-row>span:first-child{min-width:7em}
-.rms-stage input[type=range]{flex:1 1 180px;min-width:120px;max-width:420px;margin:0;accent-color:${colors.blue}}
-.rms-stage output{min-width:6.5em;font-variant-numeric:tabular-nums}
+.rms-stage .rms-row>span:first-child{flex:0 0 7em}
+.rms-stage input[type=range]{flex:1 1 100px;min-width:80px;max-width:420px;margin:0;accent-color:${colors.blue}}
+.rms-stage output{min-width:5em;font-variant-numeric:tabular-nums}
 .rms-stage button{font:inherit;line-height:1.4;padding:4px 12px;margin:0;color:${ink};background:#fff;
 border:1px solid #8A8A8A;border-radius:4px;cursor:pointer}
 .rms-stage button:hover{background:#F0F4F8}
@@ -27,6 +27,7 @@ box-shadow:inset 0 -3px 0 ${colors.blue}}
 font-variant-numeric:tabular-nums;border:0}
 .rms-stage table.rms-table :is(th,td){border:0;border-bottom:1px solid ${pale};background:none;color:${ink};
 padding:2px 14px 2px 0;text-align:left;white-space:nowrap}
+.rms-stage table.rms-table tr{background:none!important}
 .rms-stage .rms-scroll{overflow-x:auto}
 `;
 
