@@ -90,6 +90,18 @@ def numbers_of(layer_scales: Callable, gain: float, norm: str) -> list[float] | 
     return found if good else None
 
 
+def depth_result(layer_scales: Callable) -> str:
+    """The answer to the first prediction, as the reader's function measures it: gain 1, no norm."""
+    try:
+        found = numbers_of(layer_scales, 1.0, "无归一化")
+    except Exception as error:
+        return unfinished(error).note
+    if found is None:
+        return text("training", "scales")
+    letter = "A" if found[-1] > 30 else "B" if found[-1] < 1 / 30 else "C"
+    return text("training", "depth", letter=letter, first=number(found[0], 2), last=number(found[-1], 2))
+
+
 def depth(layer_scales: Callable) -> Picture | Table:
     """RMS after each of 30 layers, by gain and norm, as measured by the reader's ``layer_scales``."""
     try:
@@ -132,8 +144,8 @@ def depth_picture(measured: dict[str, list[list[float]]]) -> Picture:
         alt="两幅折线图，横轴是第 1 到 30 层，纵轴是每层输出的 RMS，对数轴。左：无归一化，"
         f"五条线像扇子一样散开，第 30 层的 RMS，{ends}。右：每层先做 RMSNorm，五条线都是水平的，"
         f"在 {number(low, 2)} 到 {number(high, 2)} 之间。",
-        caption="看左边的扇形：每层只差一点点倍数，30 层就差出十几个数量级，只有 g = 1.41（√2）附近大致持平。"
-        "再看右边：每层先归一化，大小只取决于这一层，不再累积。曲线由你的 layer_scales 量出。",
+        caption="没有归一化时，每层只差一点点倍数，30 层就差出十几个数量级，只有 g = 1.41（√2）附近大致持平。"
+        "每层先归一化，线就是平的：大小只取决于这一层，不再累积。曲线由你的 layer_scales 量出。",
         script="depth",
         data={"gains": GAINS, "norms": list(measured), "scales": [measured[norm] for norm in measured]},
     )
@@ -262,8 +274,8 @@ def seen(groups: Sequence[Sequence[Run]]) -> str:
     broken = [run for runs in groups for run in runs if run.first_nan]
     if broken:
         names = "、".join(dict.fromkeys(run.name for run in broken))
-        return f"看打叉的地方：{names}的 loss 先涨上天，然后不再是数；其余的线一直走到最后，右边放大了看。"
+        return f"看打叉的地方：“{names}”的 loss 先涨上天，然后不再是数；其余的线一直走到最后，右边放大了看。"
     leaders = [min(runs, key=lambda run: run.mean(30)).name for runs in groups]
     if len(groups) > 1 and len(set(leaders)) > 1:
-        return f"看两幅图里哪条线在下面：左边{leaders[0]}更低，右边{leaders[1]}更低；四条线都没有发散。"
-    return f"看哪条线在下面：最后 30 步平均，{leaders[0]}更低；所有线都没有发散。"
+        return f"看两幅图里哪条线在下面：左边“{leaders[0]}”更低，右边“{leaders[1]}”更低；四条线都没有发散。"
+    return f"看哪条线在下面：最后 30 步平均，“{leaders[0]}”更低；所有线都没有发散。"

@@ -17,10 +17,9 @@ from IPython.display import display
 from torch.nn import functional as F
 
 from rmslab.catalogue import text
-from rmslab.compare import number
 from rmslab.corpus import Corpus
 from rmslab.environment import device
-from rmslab.picture import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION
+from rmslab.picture import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, number
 from rmslab.tiny_gpt import TinyGPT
 
 LOOKS = {  # colour and dash of a run, by its norm
@@ -66,7 +65,7 @@ class Run:
         if self.skipped:
             return f"{self.name}：{self.skipped}"
         if self.first_nan:
-            highest = number(max(self.losses[:-1], default=math.nan))
+            highest = number(max(self.losses[:-1], default=math.nan), 3)
             loss = "NaN" if math.isnan(self.losses[-1]) else "∞"
             return text(
                 "training", "diverged", name=self.name, step=self.first_nan, loss=loss, highest=highest
@@ -207,15 +206,17 @@ class Live:
         )
 
     def _svg(self, width: int = 620, height: int = 220) -> str:
-        """Loss (logarithmic, 1 to 10⁵) against the step."""
+        """Loss (logarithmic, from 1; to 10 while all is well, else to 10⁷) against the step."""
+        seen = [loss for run in self.runs for loss in run.losses if math.isfinite(loss)]
+        decades = 1 if max(seen, default=1) <= 10 else 7
         left, bottom, top = 44, height - 22, 8
 
         def point(i: int, loss: float) -> str:
-            y = (math.log10(min(max(loss, 1.0), 1e5)) / 5) * (bottom - top)
+            y = math.log10(min(max(loss, 1.0), 10.0**decades)) / decades * (bottom - top)
             return f"{left + i / self.steps * (width - left - 10):.1f},{bottom - y:.1f}"
 
         marks = []
-        for power in range(6):
+        for power in range(decades + 1):
             y = point(0, 10.0**power).partition(",")[2]
             label = f"10<tspan dy='-4' font-size='9'>{power}</tspan>" if power > 1 else str(10**power)
             marks.append(f'<line x1="{left}" x2="{width - 10}" y1="{y}" y2="{y}" stroke="#E3E3E3"/>')

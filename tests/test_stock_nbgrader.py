@@ -60,7 +60,33 @@ def geometry(**changes: tuple[str, str]) -> dict:
     return notebook
 
 
+def motivation(**changes: tuple[str, str]) -> dict:
+    """The solved lesson 01 with parts of its answers replaced, by the part of the grade_id in the middle."""
+    notebook = answered("01-motivation")
+    for name, change in changes.items():
+        cell = find(notebook, f"motivation-{name}-answer")
+        assert change[0] in source(cell)
+        cell["source"] = source(cell).replace(*change)
+    return notebook
+
+
 HONEST = {
+    "01-motivation": {
+        "untouched": lambda: released("01-motivation"),
+        "solved": lambda: answered("01-motivation"),
+        "follow-through": lambda: motivation(
+            axes=("batchnorm_axes=(0, 1),\n    batchnorm_shape=(1, 1, 4)",
+                  "batchnorm_axes=(0,),\n    batchnorm_shape=(1, 3, 4)"),
+            divergence=("first_nan_step=25", "first_nan_step=31"),
+        ),
+        "tensors": lambda: motivation(
+            scales=(".sqrt().item()", ".sqrt()"), axes=("layernorm_axes=(2,)", "layernorm_axes=-1"),
+        ),
+        "noisy-wrong": lambda: motivation(
+            predict=("shallow=", "shallow=..., #"),
+            scales=("scales.append(", "print(h); import warnings; warnings.warn('!'); scales.append(2 * "),
+        ),
+    },
     "02-hand-calculation": {
         "untouched": lambda: released("02-hand-calculation"),
         "solved": lambda: answered("02-hand-calculation"),

@@ -2,7 +2,8 @@
 
 RMS of a tensor is √(mean of its squares) over all elements. BatchNorm (Ioffe & Szegedy 2015) takes its
 statistics per feature over batch and tokens; LayerNorm (Ba, Kiros & Hinton 2016, as used in GPT-2) and
-RMSNorm (Zhang & Sennrich 2019) per token over features. Which runs stay finite was measured on the course's corpus.
+RMSNorm (Zhang & Sennrich 2019) per token over features. Which runs stay finite was measured on the course's
+corpus.
 """
 
 import math
