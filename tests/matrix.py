@@ -1,6 +1,7 @@
 """``python -m tests.matrix``: which check catches which wrong class, and what each check and case is worth.
 
 Per case: how many wrong classes only that case catches, and how many exact diagnoses are lost without it.
+``--families`` writes docs/what-costs-what.md instead.
 """
 
 import json
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # as pytest does
 from test_corpus import (
     DIAGNOSED,
     NAMES,
+    RIGHT,
     STEP_IDS,
     WRONG,
     diagnosis,
@@ -80,6 +82,37 @@ def worth(seed: str) -> str:
     return "\n".join(lines)
 
 
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "what-costs-what.md"
+FAMILIES = {
+    "statistic": "统计量", "axis": "轴与形状", "root": "开方与取倒", "epsilon": "ε", "parameter": "参数",
+    "scaling": "缩放", "dtype": "dtype 与精度", "precision": "精度", "graph": "计算图", "side-effect": "副作用",
+    "shape": "形状", "gamma": "γ", "pair": "两个错同时出现", "hard-coded": "写死例题的答案",
+    "device": "设备", "interface": "接口",
+}  # fmt: skip
+
+
+def families() -> str:
+    """Markdown: per family of the corpus, which steps its entries lose, and how many entries each way."""
+    rows: dict[str, Counter] = {}
+    for name in WRONG:
+        entry = NAMES[name]
+        lost = "、".join(f"`{step_id}`" for step_id in STEP_IDS if step_id in entry.loses)
+        rows.setdefault(entry.family, Counter())[lost] += 1
+    lines = [
+        "# 错在哪里，丢哪几步",
+        "",
+        f"由 `python -m tests.matrix --families` 生成。语料里有 {len(WRONG)} 份错误的、{len(RIGHT)} 份正确的 04 "
+        "实现；正确的每一步都得满分，错误的恰好丢下表里的步骤，其余满分。",
+        "",
+        "| 家族 | 丢分的步骤 | 份数 |",
+        "| --- | --- | --- |",
+    ]
+    for family in sorted(rows):
+        for lost, count in sorted(rows[family].items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"| {FAMILIES.get(family, family)} | {lost} | {count} |")
+    return "\n".join(lines) + "\n"
+
+
 def exact(names: list[str], seed: str) -> int:
     return sum(diagnosis(name, seed) == NAMES[name].misconception for name in names)
 
@@ -117,6 +150,10 @@ def rejudged(name: str, seed: str, step_id: str, check: str, k: int | None) -> t
 
 
 def main() -> None:
+    if "--families" in sys.argv[1:]:
+        DOCS.parent.mkdir(exist_ok=True)
+        DOCS.write_text(families(), encoding="utf-8")
+        return
     seed = VISIBLE_SEED
     print(matrix(seed), "\n")
     print(worth(seed), "\n")

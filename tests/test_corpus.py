@@ -238,3 +238,9 @@ def test_a_weak_suite_lets_far_more_through():
     print(f"\nwrong: {len(WRONG)}; accepted by the weak suite: {len(accepted)}, by ours: {len(ours)}")
     print(f"right: {len(RIGHT)}; rejected by the weak suite: {len(weak_losses)}, by ours: 0")
     assert len(ours) < len(accepted) and ours <= accepted
+
+
+def test_the_table_of_families_is_up_to_date():
+    import matrix
+
+    assert matrix.DOCS.read_text(encoding="utf-8") == matrix.families()
