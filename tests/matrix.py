@@ -85,8 +85,8 @@ def worth(seed: str) -> str:
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "what-costs-what.md"
 FAMILIES = {
     "statistic": "统计量", "axis": "轴与形状", "root": "开方与取倒", "epsilon": "ε", "parameter": "参数",
-    "scaling": "缩放", "dtype": "dtype 与精度", "precision": "精度", "graph": "计算图", "side-effect": "副作用",
-    "shape": "形状", "gamma": "γ", "pair": "两个错同时出现", "hard-coded": "写死例题的答案",
+    "scaling": "缩放", "dtype": "dtype 与精度", "precision": "精度", "graph": "计算图",
+    "side-effect": "副作用", "shape": "形状", "pair": "两个错同时出现", "hard-coded": "写死例题的答案",
     "device": "设备", "interface": "接口",
 }  # fmt: skip
 
@@ -101,8 +101,8 @@ def families() -> str:
     lines = [
         "# 错在哪里，丢哪几步",
         "",
-        f"由 `python -m tests.matrix --families` 生成。语料里有 {len(WRONG)} 份错误的、{len(RIGHT)} 份正确的 04 "
-        "实现；正确的每一步都得满分，错误的恰好丢下表里的步骤，其余满分。",
+        f"由 `python -m tests.matrix --families` 生成。语料里有 {len(WRONG)} 份错误的、"
+        f"{len(RIGHT)} 份正确的 04 实现；正确的每一步都得满分，错误的恰好丢下表里的步骤，其余满分。",
         "",
         "| 家族 | 丢分的步骤 | 份数 |",
         "| --- | --- | --- |",
