@@ -37,8 +37,8 @@ from autograder import cli, gradebook, report, results, run
 from autograder.collect import collect
 from autograder.course import Classroom, Course
 from autograder.report import COLUMNS, Row
-from rmslab import evidence
-from rmslab.checks import LESSONS, STEPS, implementation_mistakes, steps_of
+from rmslab import engine, evidence
+from rmslab.checks import LESSONS, implementation_mistakes, steps_of
 from rmslab.checks.implementation import SENTENCE
 from rmslab.compare import numbers
 
@@ -599,9 +599,8 @@ def few_mistakes(monkeypatch) -> None:
 
 
 def points(transcript: run.Transcript, seed: str = "hidden") -> list[float]:
-    return [
-        STEPS[name].judge(STEPS[name].inputs(seed), transcript.evidence[name]).points for name in STEP_IDS
-    ]
+    steps = steps_of(LESSON)
+    return [engine.judge(step, step.inputs(seed), transcript.evidence[step.id]).points for step in steps]
 
 
 def test_the_seed_never_reaches_the_child(small, monkeypatch):
