@@ -69,7 +69,7 @@ def called(function: Function, x: Sequence[float]) -> list[float] | None:
     """What a reader's function makes of x, if that is as many finite numbers."""
     try:
         values = [float(v) for v in function(list(x))]
-    except Exception:
+    except (Exception, SystemExit):
         return None
     return values if len(values) == len(x) and all(map(math.isfinite, values)) else None
 

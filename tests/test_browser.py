@@ -19,7 +19,7 @@ COURSE = Course.find(Path(__file__).parent)
 # For every lesson: solution cell, a wrong answer made from the right one, its test cell, the misconception.
 WRONG = {
     "01-motivation": (
-        "motivation-scales-answer", ("mean().sqrt()", "mean()"), "motivation-scales", "no-root",
+        "motivation-scales-answer", (".sqrt()", ""), "motivation-scales", "no-root",
     ),
     "02-hand-calculation": ("hand-chi-rmsnorm-answer", ("rms=2.449", "rms=6"), "hand-chi-rmsnorm", "no-root"),
     "03-geometry": (
