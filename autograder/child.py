@@ -1,16 +1,14 @@
-"""The process that runs one student's notebook: inputs in, evidence and outputs out, JSON only.
+"""What runs inside a child: one student's cells, then the master's test cells as collectors of evidence.
 
-Started as ``python -m autograder.child FD PARENT``: reads a job (one JSON document) from standard input and
-writes events, one JSON document a line, to descriptor FD. It knows no seed and no other student.
+A job is ``{"cells": [{"id", "source", "step"?}], "inputs": {step: …}, "memory": MB}``; what comes out are
+events, one JSON document a line. It knows no seed, no reference result and no other student.
 """
 
-import contextlib
-import ctypes
 import json
 import os
 import resource
-import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from rmslab import evidence
@@ -18,30 +16,32 @@ from rmslab.checks import STEPS
 from rmslab.engine import observe
 from rmslab.shell import Shell
 
-MAX_FILE = 256 * 2**20
+MAX_FILE = 64 * 2**20
 """Bytes of one file: printing without end must not fill the disk."""
+MAX_PROCESSES = 256
+MAX_OPEN = 256
 
-PR_SET_PDEATHSIG = 1
-
-
-def die_with(parent: int) -> None:
-    """A grader that is killed leaves nothing running (Linux only)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the lines above
-        os._exit(1)
+Emit = Callable[[dict[str, Any]], None]
 
 
 def limit(megabytes: int) -> None:
-    """Let the address space grow by ``megabytes`` beyond what the imports took; bound files, no cores."""
+    """Let the address space grow by ``megabytes`` beyond what the imports took; bound files and processes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20,) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
+    bounds = {
+        resource.RLIMIT_AS: used + megabytes * 2**20,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: MAX_FILE,
+        resource.RLIMIT_NPROC: MAX_PROCESSES,
+        resource.RLIMIT_NOFILE: MAX_OPEN,
+    }
+    for what, bound in bounds.items():
+        hard = resource.getrlimit(what)[1]
+        bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
+        resource.setrlimit(what, (bound, bound))
 
 
-def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any], emit: Any) -> None:
+def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any], emit: Emit) -> None:
     """Execute the master's test cell with ``check`` bound to a collector of evidence."""
 
     def collect(step_id: str, *answers: Any) -> None:
@@ -56,10 +56,9 @@ def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, 
         emit({"event": "evidence", "step": cell["step"], "evidence": failed, "output": ""})
 
 
-def main() -> None:
-    die_with(int(sys.argv[2]))
-    job = json.loads(sys.stdin.buffer.read())
-    channel = os.fdopen(int(sys.argv[1]), "w", encoding="utf-8", errors="replace")
+def run(job: dict[str, Any], descriptor: int) -> None:
+    """Run the job's cells in this process; events go to ``descriptor``."""
+    channel = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace")
 
     def emit(event: dict[str, Any]) -> None:
         channel.write(json.dumps(event, ensure_ascii=False) + "\n")
@@ -76,7 +75,3 @@ def main() -> None:
         else:
             emit({"event": "outputs", "id": cell["id"], "outputs": shell.run(cell["source"])})
     emit({"event": "done"})
-
-
-if __name__ == "__main__":
-    main()

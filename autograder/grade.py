@@ -7,9 +7,10 @@ evidence the children sent. Whatever one submission does, the next is graded.
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ from autograder.course import Classroom, Course
 from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
 from autograder.results import Result, StepResult
-from autograder.run import PROTECTIONS, Transcript, run
+from autograder.run import Pool, Transcript
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
@@ -57,25 +58,28 @@ def code_version() -> str:
     """A hash of everything that can change a result."""
     kit, grader = Path(rmslab.__file__).parent, Path(__file__).parent
     files = [*kit.rglob("*.py"), *kit.rglob("*.toml")]
-    files += [grader / f"{name}.py" for name in ("child", "grade", "rebuild", "run")]
+    files += [grader / f"{name}.py" for name in ("child", "grade", "rebuild", "run", "worker")]
     return results.key(*(path.read_bytes() for path in sorted(files)))
 
 
 # --- one submission ---------------------------------------------------------------------------------------
 
 
-def grade_one(lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int) -> Result:
+def grade_one(
+    pool: Pool, lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int
+) -> Result:
     """Rebuild, run, judge. Every way of failing becomes a status."""
     try:
         rebuilt = rebuild(lesson.master, data)
     except Unreadable as reason:
         steps = [whole(step, "unreadable", reason=str(reason)) for step in lesson.steps]
         return result(student, lesson.name, key, steps)
-    transcript = run(rebuilt.notebook, lesson.inputs, timeout, memory)
+    transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory)
     steps = [judge(step, lesson, rebuilt, transcript) for step in lesson.steps]
     notebook = fill(rebuilt.notebook, transcript, {step.step: step for step in steps})
     steps += [by_hand(cell, rebuilt) for cell in rebuilt.notebook.cells if is_manual(cell)]
-    return result(student, lesson.name, key, steps, list(rebuilt.notes), notebook)
+    made = result(student, lesson.name, key, steps, list(rebuilt.notes), notebook)
+    return replace(made, protections=transcript.protections)
 
 
 def result(
@@ -87,7 +91,7 @@ def result(
     notebook: Any = None,
 ) -> Result:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Result(student, lesson, key, now, PROTECTIONS, steps, list(notes), notebook)
+    return Result(student, lesson, key, now, "", steps, list(notes), notebook)
 
 
 def whole(step: Step, status: str, **facts: str) -> StepResult:
@@ -194,37 +198,47 @@ def grade(
     done: list[Result] = []
     todo = []
     for student, name in wanted:
-        data = classroom.submission(student, name).read_bytes()
-        key = results.key(ready[name].key, data)
+        key = results.key(ready[name].key, classroom.submission(student, name).read_bytes())
         old = results.read(classroom, student, name)
         if old and old.key == key and not force:
-            done.append(old)
+            done.append(replace(old, notebook=None))
         else:
-            todo.append((ready[name], student, data, key))
-    print(
-        f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。保护：{PROTECTIONS}。",
-        flush=True,
-    )
-    started = time.monotonic()
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        running = [pool.submit(_safely, *job, timeout, memory) for job in todo]
+            todo.append((ready[name], student, key))
+    print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。", flush=True)
+    workers = min(jobs or os.cpu_count() or 1, max(len(todo), 1))
+    with Pool(workers) as pool, ThreadPoolExecutor(workers) as threads:
+        if todo:
+            with pool.worker() as worker:
+                print(f"保护：{worker.protections}。", flush=True)
+        progress = Progress(len(todo))
+        # A thread for every worker takes the next submission; judging and writing happen here, one by one.
+        running = [
+            threads.submit(_safely, pool, classroom, lesson, student, key, timeout, memory)
+            for lesson, student, key in todo
+        ]
         try:
-            for number, future in enumerate(as_completed(running), 1):
+            for future in as_completed(running):
                 graded = future.result()
                 results.write(classroom, graded)
-                done.append(graded)
-                _progress(number, len(todo), started, graded)
+                done.append(replace(graded, notebook=None))
+                progress.tick(graded)
+                running.remove(future)
         except BaseException:  # interrupted, or the disk is full: what has not begun need not begin
-            pool.shutdown(wait=False, cancel_futures=True)
+            threads.shutdown(wait=False, cancel_futures=True)
             raise
     reconcile(course, classroom, ready, db_url or classroom.db_url)
     return sorted(done, key=lambda r: (r.student, r.lesson))
 
 
-def _safely(lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int) -> Result:
+def _safely(
+    pool: Pool, classroom: Classroom, lesson: Lesson, student: str, key: str, timeout: float, memory: int
+) -> Result:
     """Nothing that one submission triggers, not even our own mistake, stops the others."""
     try:
-        return grade_one(lesson, student, data, key, timeout, memory)
+        data = classroom.submission(student, lesson.name).read_bytes()
+        return grade_one(pool, lesson, student, data, key, timeout, memory)
+    except Problem:  # no worker can be started: that is no submission's fault
+        raise
     except Exception as error:
         print(
             f"{student} {lesson.name}：评分程序出错（{type(error).__name__}: {error}），请人工查看。",
@@ -258,13 +272,25 @@ def _submissions(
     return found
 
 
-def _progress(number: int, total: int, started: float, graded: Result) -> None:
-    spent = time.monotonic() - started
-    left = spent / number * (total - number)
-    line = f"[{number}/{total}] {graded.student} {graded.lesson} {graded.points:g}/{graded.max_points:g}"
-    line += f"　每份 {spent / number:.1f} 秒，还需约 {left:.0f} 秒"
-    end = "\r" if sys.stdout.isatty() and number < total else "\n"
-    print(f"\033[K{line}" if sys.stdout.isatty() else line, end=end, flush=True)
+class Progress:
+    """One line a submission; on a terminal, one line that is rewritten. With rate, time left and statuses."""
+
+    def __init__(self, total: int):
+        self.total, self.number, self.started = total, 0, time.monotonic()
+        self.statuses: Counter[str] = Counter()
+        self.live = sys.stdout.isatty()
+
+    def tick(self, graded: Result) -> None:
+        self.number += 1
+        self.statuses.update({step.status for step in graded.steps})
+        spent = time.monotonic() - self.started
+        left = spent / self.number * (self.total - self.number)
+        counts = " ".join(f"{text('status', status)} {n}" for status, n in self.statuses.most_common())
+        line = f"[{self.number}/{self.total}] {graded.student} {graded.lesson} "
+        line += f"{graded.points:g}/{graded.max_points:g}　每份 {spent / self.number:.2f} 秒，"
+        line += f"还需约 {left:.0f} 秒　{counts}"
+        end = "\r" if self.live and self.number < self.total else "\n"
+        print(f"\033[K{line}" if self.live else line, end=end, flush=True)
 
 
 def reconcile(course: Course, classroom: Classroom, ready: dict[str, Lesson], db_url: str) -> None:

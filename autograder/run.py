@@ -1,31 +1,30 @@
-"""Run a rebuilt notebook in a child process: caps on time and memory, a transcript of what came out.
+"""Run rebuilt notebooks: workers in a sandbox, a child per notebook, a transcript of what came out.
 
 A cell that hangs, exits or kills its process is left out and the rest run again, at most three times within
 the notebook's cap. Evidence already received stands.
 """
 
 import contextlib
-import json
 import os
-import selectors
-import signal
+import queue
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 
-PROTECTIONS = "独立子进程、时限、内存上限；没有沙箱"
+from autograder import sandbox
+from autograder.problem import Problem
+from autograder.worker import STARTUP, read_frame, write_frame
+
 NOTEBOOK_CAP = 120.0
-STARTUP_CAP = 60.0
 RETRIES = 3
-MAX_LINE = 32 * 2**20
-MAX_TOTAL = 128 * 2**20
+GRACE = 30.0
+"""Seconds beyond its own caps after which a worker counts as lost."""
 
 
 @dataclass
@@ -37,12 +36,189 @@ class Transcript:
         evidence: by step id, as the child sent it (not to be trusted).
         printed: what student code printed during each step's probe.
         fatal: cell id or step id → ``timeout``, ``memory`` or ``crashed``.
+        protections: what stood between the student's code and this machine.
     """
 
     outputs: dict[str, list] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
     printed: dict[str, str] = field(default_factory=dict)
     fatal: dict[str, str] = field(default_factory=dict)
+    protections: str = ""
+
+
+class WorkerLost(Exception):
+    """The worker ended or fell silent in the middle of a job."""
+
+
+class Worker:
+    """The grader's end of one worker process."""
+
+    def __init__(self) -> None:
+        self.sandboxed = sandbox.works()
+        command = [sys.executable, "-P", "-m", "autograder.worker", str(os.getpid())]
+        if self.sandboxed:
+            command, env = sandbox.wrap(command), sandbox.environment("/course") | {"RMSNORM_SANDBOX": "1"}
+            self.scratch = None
+        else:
+            import tempfile
+
+            self.scratch = tempfile.TemporaryDirectory(prefix="rmsnorm-")
+            env = sandbox.environment(scratch=self.scratch.name)
+        self.process = subprocess.Popen(
+            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        with self.watched(4 * STARTUP):
+            hello = read_frame(self.process.stdout)
+        if not hello or hello.get("event") != "hello":
+            self.close()
+            raise Problem("评分子进程启动不了。请先运行 make test，看环境是否完整。")
+        self.protections = describe(hello)
+
+    @contextlib.contextmanager
+    def watched(self, seconds: float) -> Iterator[None]:
+        """Kill the worker if the block takes longer: a read that waits for it then ends."""
+        timer = threading.Timer(seconds, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The job's events, the last one ``ended``.
+
+        Raises:
+            WorkerLost: the worker is no longer there; make another.
+        """
+        with self.watched(job["cap"] + GRACE):
+            try:
+                write_frame(self.process.stdin, job)
+                while True:
+                    event = read_frame(self.process.stdout)
+                    if event is None:
+                        raise WorkerLost
+                    yield event
+                    if event["event"] == "ended":
+                        return
+            except (OSError, ValueError) as error:
+                raise WorkerLost from error
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.scratch:
+            self.scratch.cleanup()
+
+
+def describe(hello: dict[str, Any]) -> str:
+    """The protections that are on, for the run's header and every report."""
+    on = ["时限", "内存上限"]
+    if hello["sandbox"]:
+        on = ["bubblewrap 沙箱：无网络、只读系统、看不到解答与班级", *on]
+    if hello["namespaces"]:
+        on = ["每份提交独立的用户、进程、IPC 命名空间", *on]
+    if not hello["sandbox"]:
+        on.append("没有沙箱")
+    return "；".join(on)
+
+
+class Pool:
+    """A few workers, each started when first needed. Use as a context manager."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
+        for _ in range(size):
+            self.free.put(None)
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while not self.free.empty():
+            worker = self.free.get()
+            if worker:
+                worker.close()
+
+    @contextlib.contextmanager
+    def worker(self) -> Iterator[Worker]:
+        """A worker of one's own for a while; one that is lost is replaced the next time."""
+        worker = self.free.get()
+        try:
+            if worker is None:
+                worker = Worker()
+            yield worker
+        except WorkerLost:
+            worker.close()
+            worker = None
+            raise
+        finally:
+            self.free.put(worker)
+
+    def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+        """Run all cells of ``notebook`` with ``inputs`` (by step id).
+
+        Args:
+            timeout: seconds for one cell.
+            memory: MB that the process may take beyond its imports.
+        """
+        transcript = Transcript()
+        deadline = time.monotonic() + NOTEBOOK_CAP
+        for tried in range(1 + RETRIES):
+            cells = [
+                c for c in jobs(notebook)
+                if c["id"] not in transcript.fatal and c.get("step") not in transcript.evidence
+            ]  # fmt: skip
+            if not any(c.get("step") for c in cells):
+                break
+            try:
+                at, how = self._once(cells, inputs, timeout, memory, deadline, transcript)
+            except WorkerLost:
+                at, how = None, "crashed"
+            if how == "done":
+                break
+            if at is not None:
+                transcript.fatal[at] = how
+            if at is None or tried == RETRIES or time.monotonic() >= deadline:
+                left = [c["id"] for c in cells if c.get("step") and c["step"] not in transcript.evidence]
+                transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
+                break
+        return transcript
+
+    def _once(
+        self, cells: list[dict], inputs: dict, timeout: float, memory: int, deadline: float, into: Transcript
+    ) -> tuple[str | None, str]:
+        """One child: (cell it ended in, how it ended)."""
+        steps = {c["step"] for c in cells if c.get("step")}
+        job = {
+            "cells": cells, "inputs": {s: inputs[s] for s in steps if s in inputs}, "memory": memory,
+            "timeout": timeout, "cap": max(deadline - time.monotonic(), 1.0),
+        }  # fmt: skip
+        ids = {c["id"] for c in cells}
+        with self.worker() as worker:
+            into.protections = worker.protections
+            for event in worker.run(job):
+                # Events come from the child by way of the worker: their form is not to be trusted.
+                kind = event.get("event")
+                if kind == "ended":
+                    at = event.get("at")
+                    return (at if at in ids else None), str(event.get("how"))
+                if kind == "outputs" and isinstance(event.get("outputs"), list):
+                    outputs = [output for output in event["outputs"] if isinstance(output, dict)]
+                    into.outputs[str(event.get("id"))] = outputs
+                elif kind == "evidence" and event.get("step") in steps:
+                    # The first word counts: nothing that runs later may take it back.
+                    into.evidence.setdefault(event["step"], event.get("evidence"))
+                    into.printed.setdefault(event["step"], str(event.get("output"))[:4000])
+        return None, "crashed"
 
 
 def jobs(notebook: NotebookNode) -> list[dict[str, Any]]:
@@ -58,140 +234,3 @@ def jobs(notebook: NotebookNode) -> list[dict[str, Any]]:
         else:
             code.append(job)
     return code + steps
-
-
-def run(notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
-    """Run all cells of ``notebook`` with ``inputs`` (by step id).
-
-    Args:
-        timeout: seconds for one cell.
-        memory: MB that the process may take beyond its imports.
-    """
-    transcript = Transcript()
-    deadline = time.monotonic() + NOTEBOOK_CAP
-    for tried in range(1 + RETRIES):
-        cells = [
-            c for c in jobs(notebook)
-            if c["id"] not in transcript.fatal and c.get("step") not in transcript.evidence
-        ]  # fmt: skip
-        if not any(c.get("step") for c in cells):
-            break
-        ended = _once(cells, inputs, timeout, memory, deadline, transcript)
-        if ended is None:
-            break
-        cell_id, how = ended
-        if cell_id is not None:
-            transcript.fatal[cell_id] = how
-        if cell_id is None or tried == RETRIES or time.monotonic() >= deadline:
-            left = [c["id"] for c in cells if c.get("step") and c["step"] not in transcript.evidence]
-            transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
-            break
-    return transcript
-
-
-def _once(
-    cells: list[dict], inputs: dict, timeout: float, memory: int, deadline: float, transcript: Transcript
-) -> tuple[str | None, str] | None:
-    """One child. None if it came to its end, else (cell it died in, status)."""
-    steps = {c["step"] for c in cells if c.get("step")}
-    job = {"cells": cells, "inputs": {s: inputs[s] for s in steps if s in inputs}, "memory": memory}
-    current: str | None = None
-    limit = [time.monotonic() + STARTUP_CAP]
-    with child(json.dumps(job).encode()) as (process, results):
-        for line in lines(results, lambda: min(limit[0], deadline)):
-            if line is None:
-                return current, "timeout"
-            try:
-                event = json.loads(line)
-                kind = event["event"]
-                if kind == "start":
-                    current, limit[0] = str(event["id"]), time.monotonic() + timeout
-                elif kind == "outputs":
-                    outputs = [output for output in event["outputs"] if isinstance(output, dict)]
-                    transcript.outputs[str(event["id"])] = outputs
-                elif kind == "evidence" and event["step"] in steps:
-                    # The first word counts: nothing that runs later may take it back.
-                    transcript.evidence.setdefault(event["step"], event["evidence"])
-                    transcript.printed.setdefault(event["step"], str(event["output"])[:4000])
-                elif kind == "done":
-                    return None
-            except (ValueError, KeyError, TypeError, RecursionError):
-                return current, "crashed"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(5)
-        return current, "memory" if process.returncode == -signal.SIGKILL else "crashed"
-
-
-@contextlib.contextmanager
-def child(job: bytes) -> Iterator[tuple[subprocess.Popen, int]]:
-    """A child process with ``job`` as its input; when the block ends, it and all that it started are dead."""
-    read, write = os.pipe()
-    with tempfile.TemporaryDirectory(prefix="rmsnorm-") as scratch, tempfile.TemporaryFile() as stdin:
-        stdin.write(job)
-        stdin.seek(0)
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "autograder.child", str(write), str(os.getpid())],
-            stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=scratch, env=environment(scratch), pass_fds=(write,), start_new_session=True,
-        )  # fmt: skip
-        os.close(write)
-        try:
-            yield process, read
-        finally:
-            os.close(read)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            kill_strays(scratch)
-
-
-def kill_strays(scratch: str) -> None:
-    """Kill what left the process group: it still carries the scratch folder in its environment."""
-    mark = f"TMPDIR={scratch}\0".encode()
-    for _ in range(10):
-        found = False
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if mark in (folder / "environ").read_bytes():
-                    os.kill(int(folder.name), signal.SIGKILL)
-                    found = True
-        if not found:
-            return
-
-
-def environment(scratch: str) -> dict[str, str]:
-    """Only what running needs: nothing of the grader's own environment reaches student code."""
-    root = str(Path(__file__).resolve().parent.parent)
-    kept = {key: os.environ[key] for key in ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ") if key in os.environ}
-    return kept | {
-        "PATH": os.defpath,
-        "HOME": scratch,
-        "TMPDIR": scratch,
-        "IPYTHONDIR": scratch,
-        "MPLCONFIGDIR": scratch,
-        "MPLBACKEND": "agg",
-        "PYTHONPATH": root,
-        "PYTHONUTF8": "1",
-        "OMP_NUM_THREADS": "1",
-        "NBGRADER_EXECUTION": "autograde",
-    }
-
-
-def lines(descriptor: int, deadline: Any) -> Iterator[bytes | None]:
-    """Lines from a pipe until it closes; None once when the deadline passes. Too much is the end."""
-    buffer, total = b"", 0
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while True:
-            wait = deadline() - time.monotonic()
-            if wait <= 0 or not selector.select(wait):
-                yield None
-                return
-            chunk = os.read(descriptor, 1 << 20)
-            total += len(chunk)
-            if not chunk or total > MAX_TOTAL:
-                return
-            *whole, buffer = (buffer + chunk).split(b"\n")
-            if len(buffer) > MAX_LINE:
-                return
-            yield from whole
