@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     )
     grade.add_argument("--memory", type=positive, default=4096, metavar="MB", help="内存上限，缺省 4096")
     grade.add_argument("--require-sandbox", action="store_true", help="没有沙箱就拒绝评分")
+    grade.add_argument("--dask", metavar="ADDRESS", help="在 Dask 集群上运行，例如 tcp://127.0.0.1:8786")
     grade.add_argument("--db", metavar="URL", help="成绩册的 SQLAlchemy 地址，缺省为 classroom/gradebook.db")
     grade.set_defaults(run=run_grade)
 
@@ -94,13 +95,9 @@ def run_grade(options: argparse.Namespace) -> None:
     from autograder.course import Course
     from autograder.grade import grade
 
-    if options.require_sandbox:
-        raise Problem(
-            "这个版本在普通子进程里运行学生代码，没有沙箱，所以按 --require-sandbox 的要求拒绝评分。"
-        )
     results = grade(
         Course.find(), classroom_of(options), options.lesson, options.student, options.jobs, options.force,
-        float(options.timeout), options.memory, options.db,
+        float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask,
     )  # fmt: skip
     print(f"评完 {len(results)} 份。接下来：autograder report --csv 成绩.csv --html 全班.html")
 

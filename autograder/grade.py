@@ -4,11 +4,12 @@ Submissions run in children, a few at a time. Judging happens here, with the cla
 evidence the children sent. Whatever one submission does, the next is graded.
 """
 
+import json
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -22,11 +23,12 @@ from nbformat import NotebookNode
 import rmslab
 from autograder import gradebook, pages, results
 from autograder.build import fingerprint
+from autograder.collect import read_people
 from autograder.course import Classroom, Course
 from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
 from autograder.results import Result, StepResult
-from autograder.run import Pool, Transcript
+from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
@@ -66,7 +68,7 @@ def code_version() -> str:
 
 
 def grade_one(
-    pool: Pool, lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int
+    pool: Pool | Cluster, lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int
 ) -> Result:
     """Rebuild, run, judge. Every way of failing becomes a status."""
     try:
@@ -184,6 +186,8 @@ def grade(
     timeout: float = 30.0,
     memory: int = 4096,
     db_url: str | None = None,
+    require_sandbox: bool = False,
+    dask: str | None = None,
 ) -> list[Result]:
     """Grade what was collected and is not graded yet; then bring gradebook and notebooks in line.
 
@@ -191,7 +195,7 @@ def grade(
         The results of all submissions asked for, old and new.
 
     Raises:
-        Problem: an unknown lesson or student, or nothing collected.
+        Problem: an unknown lesson or student, nothing collected, no cluster; or no sandbox where one is required.
     """
     wanted = _submissions(course, classroom, list(lessons), list(students))
     ready = {name: Lesson.prepare(course, classroom, name) for name in sorted({name for _, name in wanted})}
@@ -205,11 +209,18 @@ def grade(
         else:
             todo.append((ready[name], student, key))
     print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。", flush=True)
-    workers = min(jobs or os.cpu_count() or 1, max(len(todo), 1))
-    with Pool(workers) as pool, ThreadPoolExecutor(workers) as threads:
+    with (
+        Cluster(dask) if dask else Pool(min(jobs or os.cpu_count() or 1, max(len(todo), 1))) as pool,
+        ThreadPoolExecutor(pool.size) as threads,
+    ):
         if todo:
-            with pool.worker() as worker:
-                print(f"保护：{worker.protections}。", flush=True)
+            protections = pool.protections()
+            print(f"保护：{protections}。", flush=True)
+            if require_sandbox and NO_SANDBOX in protections:
+                raise Problem(
+                    "这里用不了沙箱，按 --require-sandbox 的要求没有评分。Linux 上请安装 bubblewrap，"
+                    "并允许普通用户建立命名空间（user namespaces）；或去掉这个选项。"
+                )
         progress = Progress(len(todo))
         # A thread for every worker takes the next submission; judging and writing happen here, one by one.
         running = [
@@ -231,7 +242,7 @@ def grade(
 
 
 def _safely(
-    pool: Pool, classroom: Classroom, lesson: Lesson, student: str, key: str, timeout: float, memory: int
+    pool: Pool | Cluster, classroom: Classroom, lesson: Lesson, student: str, key: str, timeout: float, memory: int
 ) -> Result:
     """Nothing that one submission triggers, not even our own mistake, stops the others."""
     try:
@@ -294,16 +305,22 @@ class Progress:
 
 
 def reconcile(course: Course, classroom: Classroom, ready: dict[str, Lesson], db_url: str) -> None:
-    """Gradebook and autograded notebooks from the results on disk."""
+    """Gradebook, autograded notebooks and feedback pages from the results on disk, one result at a time."""
     course_id = course.nbgrader().CourseDirectory.course_id
-    everything = [r for r in results.read_all(classroom) if r.lesson in ready]
+    names = {student: row.get("name") or "" for student, row in read_people(classroom).items()}
     for name, lesson in ready.items():
-        of_lesson = [r for r in everything if r.lesson == name]
-        gradebook.record(db_url, name, lesson.master, of_lesson, course_id)
-        for one in of_lesson:
-            results.write_atomically(classroom.feedback(one.student, name), pages.feedback(one))
-            if one.notebook is None:
-                classroom.autograded(one.student, name).unlink(missing_ok=True)
-            else:
-                notebook = nbformat.writes(nbformat.from_dict(one.notebook))
-                results.write_atomically(classroom.autograded(one.student, name), notebook + "\n")
+        gradebook.record(db_url, name, lesson.master, _published(classroom, name), course_id, names)
+
+
+def _published(classroom: Classroom, lesson: str) -> Iterator[Result]:
+    """The lesson's results; on the way, the files made of each that is newer than they are."""
+    for one in results.read_all(classroom, lesson):
+        made = classroom.result(one.student, lesson).stat().st_mtime_ns
+        page, notebook = classroom.feedback(one.student, lesson), classroom.autograded(one.student, lesson)
+        if not page.is_file() or page.stat().st_mtime_ns < made:
+            results.write_atomically(page, pages.feedback(one))
+        if one.notebook is None:
+            notebook.unlink(missing_ok=True)
+        elif not notebook.is_file() or notebook.stat().st_mtime_ns < made:
+            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False, indent=1) + "\n")
+        yield one

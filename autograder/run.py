@@ -9,10 +9,12 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from nbformat import NotebookNode
@@ -21,6 +23,7 @@ from autograder import sandbox
 from autograder.problem import Problem
 from autograder.worker import STARTUP, read_frame, write_frame
 
+NO_SANDBOX = "没有完整的沙箱"
 NOTEBOOK_CAP = 120.0
 RETRIES = 3
 GRACE = 30.0
@@ -60,8 +63,6 @@ class Worker:
             command, env = sandbox.wrap(command), sandbox.environment("/course") | {"RMSNORM_SANDBOX": "1"}
             self.scratch = None
         else:
-            import tempfile
-
             self.scratch = tempfile.TemporaryDirectory(prefix="rmsnorm-")
             env = sandbox.environment(scratch=self.scratch.name)
         self.process = subprocess.Popen(
@@ -125,13 +126,13 @@ def describe(hello: dict[str, Any]) -> str:
         on = ["bubblewrap 沙箱：无网络、只读系统、看不到解答与班级", *on]
     if hello["namespaces"]:
         on = ["每份提交独立的用户、进程、IPC 命名空间", *on]
-    if not hello["sandbox"]:
-        on.append("没有沙箱")
+    if not (hello["sandbox"] and hello["namespaces"]):
+        on.append(NO_SANDBOX)
     return "；".join(on)
 
 
 class Pool:
-    """A few workers, each started when first needed. Use as a context manager."""
+    """A few workers on this machine, each started when first needed. Use as a context manager."""
 
     def __init__(self, size: int):
         self.size = size
@@ -162,6 +163,11 @@ class Pool:
             raise
         finally:
             self.free.put(worker)
+
+    def protections(self) -> str:
+        """What stands between student code and this machine."""
+        with self.worker() as worker:
+            return worker.protections
 
     def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
         """Run all cells of ``notebook`` with ``inputs`` (by step id).
@@ -219,6 +225,56 @@ class Pool:
                     into.evidence.setdefault(event["step"], event.get("evidence"))
                     into.printed.setdefault(event["step"], str(event.get("output"))[:4000])
         return None, "crashed"
+
+
+class Cluster:
+    """The same on a Dask cluster whose workers have this package installed. Use as a context manager."""
+
+    def __init__(self, address: str):
+        try:
+            from distributed import Client
+        except ImportError:
+            raise Problem('没有安装 Dask。请运行 pip install "rmsnorm-course[scale]"，再用 --dask。') from None
+        try:
+            self.client = Client(address, timeout=20)
+            self.size = sum(self.client.nthreads().values())
+        except (OSError, TimeoutError, ValueError) as error:
+            raise Problem(f"连不上 Dask 集群 {address}：{error}。请检查地址，并确认调度器在运行。") from None
+        if not self.size:
+            self.client.close()
+            raise Problem(f"Dask 集群 {address} 还没有工作进程。请先启动 dask worker。")
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.run(_close_there)
+        self.client.close()
+
+    def protections(self) -> str:
+        return self.client.submit(_protections_there, pure=False).result()
+
+    def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+        """See :meth:`Pool.run`; only the notebook and the inputs travel, never the seed."""
+        return self.client.submit(_run_there, notebook, inputs, timeout, memory, pure=False).result()
+
+
+@cache
+def _pool_there() -> Pool:
+    return Pool(os.cpu_count() or 1)
+
+
+def _run_there(*job: Any) -> Transcript:
+    return _pool_there().run(*job)
+
+
+def _protections_there() -> str:
+    return _pool_there().protections()
+
+
+def _close_there() -> None:
+    _pool_there().__exit__()
+    _pool_there.cache_clear()
 
 
 def jobs(notebook: NotebookNode) -> list[dict[str, Any]]:
