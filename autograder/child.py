@@ -1,14 +1,13 @@
 """What runs inside a child: one student's cells, then the master's test cells as collectors of evidence.
 
-A job is ``{"cells": [{"id", "source", "step"?}], "inputs": {step: …}, "memory": MB}``; what comes out are
-events, one JSON document a line. It knows no seed, no reference result and no other student.
+A job is ``{"cells": [{"id", "source"}], "memory": MB}``; what comes out are events, one JSON document a line.
+After the student's cells the child asks for the steps, ``{"cells": [{"id", "source", "step"}], "inputs": {step:
+…}}`` in one line. It knows no seed, no reference result and no other student.
 """
 
 import json
 import os
-import resource
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from rmslab import evidence
@@ -21,11 +20,16 @@ MAX_FILE = 64 * 2**20
 MAX_PROCESSES = 256
 MAX_OPEN = 256
 
-Emit = Callable[[dict[str, Any]], None]
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 
 def limit(megabytes: int) -> None:
     """Let the address space grow by ``megabytes`` beyond what the imports took; bound files and processes."""
+    if resource is None or not os.path.exists("/proc/self/statm"):
+        return
     with open("/proc/self/statm", encoding="ascii") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     bounds = {
@@ -41,27 +45,29 @@ def limit(megabytes: int) -> None:
         resource.setrlimit(what, (bound, bound))
 
 
-def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any], emit: Emit) -> None:
-    """Execute the master's test cell with ``check`` bound to a collector of evidence."""
+def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, str]:
+    """Execute the master's test cell with ``check`` bound to a collector: (evidence, what was printed)."""
+    collected = []
 
     def collect(step_id: str, *answers: Any) -> None:
-        observed, output = observe(STEPS[step_id], inputs[step_id], *answers)
-        emit({"event": "evidence", "step": step_id, "evidence": observed, "output": output})
+        collected.append(observe(STEPS[step_id], inputs[step_id], *answers))
 
     try:
         code = compile(cell["source"], f"<cell {cell['id']}>", "exec")
         exec(code, {**namespace, "check": collect})
+        return collected[0]
     except BaseException as error:
-        failed = evidence.encode_error(error)
-        emit({"event": "evidence", "step": cell["step"], "evidence": failed, "output": ""})
+        return evidence.encode_error(error), ""
 
 
-def run(job: dict[str, Any], descriptor: int) -> None:
-    """Run the job's cells in this process; events go to ``descriptor``."""
-    channel = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace")
+def run(tasks: int, results: int) -> None:
+    """Run one job in this process: it comes from ``tasks``, as do the steps later; events go to ``results``."""
+    stream = os.fdopen(tasks, encoding="utf-8")
+    job = json.loads(stream.readline() or os._exit(0))
+    channel = os.fdopen(results, "w", encoding="utf-8", errors="replace")
     me = os.getpid()
 
-    def emit(event: dict[str, Any]) -> None:
+    def emit(**event: Any) -> None:
         if os.getpid() != me:  # student code forked; one notebook has one voice
             os._exit(0)
         channel.write(json.dumps(event, ensure_ascii=False) + "\n")
@@ -70,11 +76,30 @@ def run(job: dict[str, Any], descriptor: int) -> None:
     sys.stdin = open(os.devnull, encoding="ascii")  # noqa: SIM115
     shell = Shell.instance()
     limit(job["memory"])
-    emit({"event": "ready"})
     for cell in job["cells"]:
-        emit({"event": "start", "id": cell["id"]})
-        if cell.get("step"):
-            run_step(cell, shell.user_ns, job["inputs"], emit)
-        else:
-            emit({"event": "outputs", "id": cell["id"], "outputs": shell.run(cell["source"])})
-    emit({"event": "done"})
+        emit(event="start", id=cell["id"])
+        emit(event="outputs", id=cell["id"], outputs=shell.run(cell["source"]))
+    emit(event="ready")
+    steps = json.loads(stream.readline())
+    for cell in steps["cells"]:
+        emit(event="start", id=cell["id"])
+        observed, printed = run_step(cell, shell.user_ns, steps["inputs"])
+        emit(event="evidence", id=cell["id"], evidence=observed, output=printed)
+    emit(event="done")
+
+
+def main() -> None:
+    """A child of its own, where the worker cannot fork: tasks on descriptor 0, events on 1."""
+    tasks, results = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    try:
+        run(tasks, results)
+    except MemoryError:
+        os._exit(71)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ the notebook's cap. Evidence already received stands.
 """
 
 import contextlib
+import json
 import os
 import queue
 import subprocess
@@ -13,21 +14,27 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder import sandbox
+from autograder import outputs, sandbox
 from autograder.problem import Problem
-from autograder.worker import STARTUP, read_frame, write_frame
+from autograder.worker import STARTUP, read_frame, write_bytes, write_frame
 
 NO_SANDBOX = "没有完整的沙箱"
 NOTEBOOK_CAP = 120.0
 RETRIES = 3
 GRACE = 30.0
 """Seconds beyond its own caps after which a worker counts as lost."""
+MAX_OUTPUTS = 24 * 2**20
+"""Characters of all outputs of one notebook."""
+
+_starter = ThreadPoolExecutor(1, "start workers")
+"""The kernel ends a worker with the thread that started it: this one stays."""
 
 
 @dataclass
@@ -65,11 +72,12 @@ class Worker:
         else:
             self.scratch = tempfile.TemporaryDirectory(prefix="rmsnorm-")
             env = sandbox.environment(scratch=self.scratch.name)
-        self.process = subprocess.Popen(
-            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        self.process = _starter.submit(
+            subprocess.Popen, command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
-        with self.watched(4 * STARTUP):
+        ).result()  # fmt: skip
+        with self.watched(4 * STARTUP), contextlib.suppress(OSError, ValueError):
+            hello = None
             hello = read_frame(self.process.stdout)
         if not hello or hello.get("event") != "hello":
             self.close()
@@ -87,19 +95,25 @@ class Worker:
         finally:
             timer.cancel()
 
-    def run(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The job's events, the last one ``ended``.
+    def run(self, job: dict[str, Any], steps: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The job's events, the last one ``ended``. The steps follow when the student's cells have run.
 
         Raises:
             WorkerLost: the worker is no longer there; make another.
         """
+        caps = {key: job[key] for key in ("cap", "timeout", "memory")}
         with self.watched(job["cap"] + GRACE):
             try:
-                write_frame(self.process.stdin, job)
+                write_frame(self.process.stdin, caps | {"cells": [cell["id"] for cell in job["cells"]]})
+                write_bytes(self.process.stdin, json.dumps(job).encode())
                 while True:
                     event = read_frame(self.process.stdout)
                     if event is None:
                         raise WorkerLost
+                    if event["event"] == "ready":
+                        write_frame(self.process.stdin, {"cells": [cell["id"] for cell in steps["cells"]]})
+                        write_bytes(self.process.stdin, json.dumps(steps).encode())
+                        continue
                     yield event
                     if event["event"] == "ended":
                         return
@@ -178,52 +192,56 @@ class Pool:
         """
         transcript = Transcript()
         deadline = time.monotonic() + NOTEBOOK_CAP
+        lost = 0
         for tried in range(1 + RETRIES):
-            cells = [
-                c for c in jobs(notebook)
-                if c["id"] not in transcript.fatal and c.get("step") not in transcript.evidence
-            ]  # fmt: skip
-            if not any(c.get("step") for c in cells):
+            cells, steps = jobs(notebook)
+            cells = [cell for cell in cells if cell["id"] not in transcript.fatal]
+            steps = [
+                s for s in steps if s["id"] not in transcript.fatal and s["step"] not in transcript.evidence
+            ]
+            if not steps:
                 break
             try:
-                at, how = self._once(cells, inputs, timeout, memory, deadline, transcript)
+                at, how = self._once(cells, steps, inputs, timeout, memory, deadline, transcript)
             except WorkerLost:
-                at, how = None, "crashed"
+                at, how, lost = None, "crashed", lost + 1
+                if lost == 1:
+                    continue  # it may have been somebody else's doing
             if how == "done":
                 break
             if at is not None:
                 transcript.fatal[at] = how
             if at is None or tried == RETRIES or time.monotonic() >= deadline:
-                left = [c["id"] for c in cells if c.get("step") and c["step"] not in transcript.evidence]
+                left = [s["id"] for s in steps if s["step"] not in transcript.evidence]
                 transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
                 break
         return transcript
 
     def _once(
-        self, cells: list[dict], inputs: dict, timeout: float, memory: int, deadline: float, into: Transcript
-    ) -> tuple[str | None, str]:
+        self, cells: list[dict], steps: list[dict], inputs: dict, timeout: float, memory: int,
+        deadline: float, into: Transcript,
+    ) -> tuple[str | None, str]:  # fmt: skip
         """One child: (cell it ended in, how it ended)."""
-        steps = {c["step"] for c in cells if c.get("step")}
         job = {
-            "cells": cells, "inputs": {s: inputs[s] for s in steps if s in inputs}, "memory": memory,
-            "timeout": timeout, "cap": max(deadline - time.monotonic(), 1.0),
+            "cells": cells, "memory": memory, "timeout": timeout, "cap": max(deadline - time.monotonic(), 1.0),
         }  # fmt: skip
-        ids = {c["id"] for c in cells}
+        tasks = {"cells": steps, "inputs": {s["step"]: inputs[s["step"]] for s in steps if s["step"] in inputs}}
+        step_of = {s["id"]: s["step"] for s in steps}
+        room = MAX_OUTPUTS
         with self.worker() as worker:
             into.protections = worker.protections
-            for event in worker.run(job):
-                # Events come from the child by way of the worker: their form is not to be trusted.
-                kind = event.get("event")
-                if kind == "ended":
-                    at = event.get("at")
-                    return (at if at in ids else None), str(event.get("how"))
-                if kind == "outputs" and isinstance(event.get("outputs"), list):
-                    outputs = [output for output in event["outputs"] if isinstance(output, dict)]
-                    into.outputs[str(event.get("id"))] = outputs
-                elif kind == "evidence" and event.get("step") in steps:
-                    # The first word counts: nothing that runs later may take it back.
-                    into.evidence.setdefault(event["step"], event.get("evidence"))
-                    into.printed.setdefault(event["step"], str(event.get("output"))[:4000])
+            for event in worker.run(job, tasks):
+                # What an event holds comes from the child as it is: its form is not to be trusted.
+                if event["event"] == "ended":
+                    return event["at"], event["how"]
+                if event["event"] == "outputs":
+                    kept = outputs.clean(event["outputs"], room)
+                    room -= outputs.size(kept)
+                    into.outputs[event["id"]] = kept
+                else:
+                    step = step_of[event["id"]]
+                    into.evidence[step] = event["evidence"]
+                    into.printed[step] = str(event["output"])[:4000]
         return None, "crashed"
 
 
@@ -248,7 +266,8 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.client.run(_close_there)
+        with contextlib.suppress(OSError, TimeoutError):
+            self.client.run(_close_there)
         self.client.close()
 
     def protections(self) -> str:
@@ -256,7 +275,10 @@ class Cluster:
 
     def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
         """See :meth:`Pool.run`; only the notebook and the inputs travel, never the seed."""
-        return self.client.submit(_run_there, notebook, inputs, timeout, memory, pure=False).result()
+        try:
+            return self.client.submit(_run_there, notebook, inputs, timeout, memory, pure=False).result()
+        except (OSError, CancelledError) as error:
+            raise Problem(f"和 Dask 集群的连接断了：{error}。已评完的都在，再次运行会接着做。") from error
 
 
 @cache
@@ -277,8 +299,8 @@ def _close_there() -> None:
     _pool_there.cache_clear()
 
 
-def jobs(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """Cells to run: the student's in order, then the master's test cells. Experiments are left out."""
+def jobs(notebook: NotebookNode) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The student's cells in order, then the master's test cells. Experiments are left out."""
     code, steps = [], []
     for cell in notebook.cells:
         if cell.cell_type != "code" or "experiment" in cell.metadata.get("tags", []):
@@ -289,4 +311,4 @@ def jobs(notebook: NotebookNode) -> list[dict[str, Any]]:
             steps.append(job | {"step": marks["grade_id"]})
         else:
             code.append(job)
-    return code + steps
+    return code, steps

@@ -48,6 +48,8 @@ def wrap(command: list[str]) -> list[str]:
     for hidden in (PACKAGES / "solutions", PACKAGES / "classroom"):
         if hidden.is_dir() and any(hidden.is_relative_to(f) for f in (*SYSTEM, *python_folders())):
             line += ["--tmpfs", str(hidden)]
+    # What bubblewrap made itself belongs to whoever started it: nobody shall leave anything there.
+    line += ["--remount-ro", "/", "--remount-ro", "/dev", "--remount-ro", "/tmp"]
     return [*line, "--chdir", HOME, "--", *command]
 
 
@@ -58,7 +60,7 @@ def works() -> bool:
         return False
     try:
         trial = subprocess.run(
-            wrap([sys.executable, "-c", "import torch.version"]), capture_output=True, timeout=60,
+            wrap([sys.executable, "-S", "-c", "import ctypes"]), capture_output=True, timeout=60,
             env=environment("/course"),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
@@ -68,7 +70,7 @@ def works() -> bool:
 
 def environment(packages: str = str(PACKAGES), scratch: str = HOME) -> dict[str, str]:
     """Only what running needs: nothing of the grader's own environment reaches student code."""
-    kept = {key: os.environ[key] for key in ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ") if key in os.environ}
+    kept = {key: os.environ[key] for key in ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ", "RMSNORM_SPAWN") if key in os.environ}
     return kept | {
         "PATH": os.defpath,
         "HOME": scratch,

@@ -2,15 +2,15 @@
 
 Started as ``python -m autograder.worker PARENT``, usually inside bubblewrap. Frames (four bytes of length, then
 JSON) come in on descriptor 0 and go out on descriptor 1: first what protections are on; then for each job its
-events and how it ended. The worker itself runs no student code and no torch operation, and imports no pyplot:
-a child forked after either may hang or lose its figures.
+events and how it ended. The inputs of the steps come only after the student's cells have run.
+
+The worker itself runs no student code and no torch operation, and imports no pyplot: a child forked after
+either may hang or lose its figures.
 """
 
 import contextlib
 import json
 import os
-import selectors
-import shutil
 import signal
 import struct
 import sys
@@ -19,210 +19,192 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from autograder import namespaces
+from autograder import children, namespaces
 
-MAX_LINE = 32 * 2**20
-MAX_TOTAL = 128 * 2**20
+MAX_LINE = 16 * 2**20
+MAX_TOTAL = 64 * 2**20
+MAX_FRAME = 256 * 2**20
 STARTUP = 30.0
+PRELOADED = (
+    "torch", "rmslab", "autograder.child", "matplotlib.figure", "matplotlib.backends.backend_agg",
+    "matplotlib.font_manager", "ipywidgets", "IPython.core.logger", "IPython.core.ultratb", "stack_data", "pygments",
+    "pygments.formatters.terminal256", "pygments.lexers.python", "bdb", "inspect", "tempfile",
+)  # fmt: skip
+LOOK = 0.25
+"""Seconds between two looks at a child's memory."""
 
 
 def write_frame(stream: BinaryIO, document: Any) -> None:
-    data = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+    write_bytes(stream, json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def write_bytes(stream: BinaryIO, data: bytes) -> None:
     stream.write(struct.pack(">I", len(data)) + data)
     stream.flush()
 
 
+def read_exactly(stream: BinaryIO, size: int) -> bytes:
+    """Shorter only at the end of the stream, which may be unbuffered."""
+    data = b""
+    while len(data) < size and (more := stream.read(size - len(data))):
+        data += more
+    return data
+
+
 def read_frame(stream: BinaryIO) -> Any:
     """The next document, or None at the end of the stream."""
-    head = stream.read(4)
+    head = read_exactly(stream, 4)
     if len(head) < 4:
         return None
-    data = stream.read(struct.unpack(">I", head)[0])
-    return json.loads(data)
+    size = struct.unpack(">I", head)[0]
+    if size > MAX_FRAME:
+        raise ValueError("frame too large")
+    return json.loads(read_exactly(stream, size))
+
+
+def read_raw(stream: BinaryIO) -> bytes:
+    """The next frame as it is."""
+    return read_exactly(stream, struct.unpack(">I", read_exactly(stream, 4))[0])
 
 
 def preload() -> None:
     """Import what notebooks use. Imports only: nothing here may start a thread or run an operation."""
     import importlib
 
-    for name in ("torch", "matplotlib.figure", "matplotlib.backends.backend_agg", "ipywidgets", "rmslab"):
-        importlib.import_module(name)
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):  # some come and go with IPython's versions
+            importlib.import_module(name)
     from rmslab.shell import Shell
 
     Shell.instance()
 
 
-class Fork:
-    """One child, forked from this process, in namespaces of its own where the kernel allows.
-
-    Two processes: a keeper, which makes the namespaces, and in them the one that runs the cells (their PID 1:
-    when it is killed, the kernel kills whatever it started).
-    """
-
-    def __init__(self, job: dict[str, Any], isolated: bool, scratch: str):
-        self.isolated, self.scratch = isolated, scratch
-        self.results, write = os.pipe()
-        told, tell = os.pipe()
-        worker = os.getpid()
-        self.keeper = os.fork()
-        if self.keeper == 0:
-            try:
-                self._keep(job, write, tell, worker)
-            finally:
-                os._exit(70)
-        os.close(write)
-        os.close(tell)
-        with os.fdopen(told, "rb") as answer:
-            data = answer.read()
-        self.runner = int(data) if data.isdigit() else None
-
-    def _keep(self, job: dict[str, Any], write: int, tell: int, worker: int) -> None:
-        namespaces.die_with(worker)
-        os.setsid()
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(null, descriptor)
-        last = max(write, tell)
-        for descriptor in range(3, last + 1):
-            if descriptor not in (write, tell):
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
-        os.closerange(last + 1, 4096)
-        os.umask(0o077)
-        if self.isolated:
-            namespaces.enter(self.scratch, megabytes=256)
-        keeper = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            os.close(tell)
-            try:
-                if not self.isolated:
-                    namespaces.die_with(keeper)
-                    os.setpgid(0, 0)
-                namespaces.drop_capabilities()
-                os.chdir(self.scratch)
-                from autograder import child
-
-                child.run(job, write)
-                code = 0
-            except MemoryError:
-                code = 71
-            except BaseException:
-                code = 70
-            os._exit(code)
-        os.write(tell, str(pid).encode())
-        os.close(tell)
-        os.close(write)
-        _, status = os.waitpid(pid, 0)
-        if os.WIFSIGNALED(status):
-            os.kill(os.getpid(), os.WTERMSIG(status))
-            os._exit(128 + os.WTERMSIG(status))
-        os._exit(os.WEXITSTATUS(status))
-
-    def kill(self) -> int:
-        """End the child and everything it started; the keeper's wait status."""
-        for pid in (self.runner, self.keeper):
-            if pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(self.keeper, 0)
-        os.close(self.results)
-        if not self.isolated:
-            reap_strays()
-            shutil.rmtree(self.scratch, ignore_errors=True)
-        return status
-
-    def wait(self, seconds: float) -> int:
-        """The keeper's wait status once it ends by itself, else after killing it."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            pid, status = os.waitpid(self.keeper, os.WNOHANG)
-            if pid:
-                os.close(self.results)
-                if not self.isolated:
-                    reap_strays()
-                    shutil.rmtree(self.scratch, ignore_errors=True)
-                return status
-            time.sleep(0.005)
-        return self.kill()
-
-
-def reap_strays() -> None:
-    """Kill what children without a PID namespace left behind: as subreaper, this process inherits it."""
-    for _ in range(50):
-        found = False
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                parent = int((folder / "stat").read_text().rsplit(") ", 1)[1].split()[1])
-                if parent == os.getpid():
-                    os.kill(int(folder.name), signal.SIGKILL)
-                    found = True
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        if not found:
-            return
-
-
-def lines(descriptor: int, deadline: Any) -> Iterator[bytes | None]:
-    """Lines from a pipe until it closes; None once when the deadline passes. Too much is the end."""
+def lines(child: children.Fork | children.Spawn, look: Any) -> Iterator[bytes | None]:
+    """What the child says, by the line, until it is silent; None where ``look`` says so. Too much is the end."""
     buffer, total = bytearray(), 0
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while True:
-            left = deadline() - time.monotonic()
-            if left <= 0 or not selector.select(left):
-                yield None
-                return
-            chunk = os.read(descriptor, 1 << 20)
-            total += len(chunk)
-            if not chunk or total > MAX_TOTAL or len(buffer) > MAX_LINE:
-                return
-            buffer += chunk
-            if b"\n" in chunk:
-                *whole, rest = bytes(buffer).split(b"\n")
-                buffer = bytearray(rest)
-                yield from whole
+    while True:
+        chunk = child.receive(LOOK)
+        if look():
+            yield None
+            return
+        if chunk is None:
+            continue
+        total += len(chunk)
+        if not chunk or total > MAX_TOTAL or len(buffer) > MAX_LINE:
+            return
+        buffer += chunk
+        if b"\n" in chunk:
+            *whole, rest = bytes(buffer).split(b"\n")
+            buffer = bytearray(rest)
+            yield from whole
 
 
-def serve(job: dict[str, Any], isolated: bool, home: str, out: BinaryIO) -> dict[str, Any]:
-    """Run one job in a fork and pass its events on.
+class Job:
+    """One notebook in one child: what it says, in the only order that is believed.
 
-    Returns:
-        ``{"event": "ended", "how": "done" | "timeout" | "memory" | "crashed", "at": id of the last cell begun}``
+    Each student cell begins and ends; then the child asks for the steps; then each step begins and gives its
+    evidence. Whoever speaks out of turn has crashed: so nobody claims evidence before the inputs are known.
     """
-    scratch = home if isolated else str(Path(home) / f"job-{time.monotonic_ns()}")
-    os.makedirs(scratch, exist_ok=True)
-    end = time.monotonic() + job.pop("cap")
-    timeout, at = job.pop("timeout"), None
-    limit = [time.monotonic() + STARTUP]
-    fork = Fork(job, isolated, scratch)
-    how = None
-    for line in lines(fork.results, lambda: min(limit[0], end)):
-        if line is None:
-            how = "timeout"
-            break
+
+    def __init__(self, child: children.Fork | children.Spawn, job: dict[str, Any], base: int):
+        self.child, self.base = child, base
+        self.end = time.monotonic() + job["cap"]
+        self.timeout, self.memory = job["timeout"], job["memory"] * 2**20
+        self.limit, self.looked = time.monotonic() + STARTUP, time.monotonic()
+        self.at: str | None = None
+        self.how = ""
+        self.order = [turn for name in job["cells"] for turn in (("start", name), ("outputs", name))]
+        self.order.append(("ready", None))
+
+    def over(self) -> bool:
+        """Whether time or memory has run out."""
+        now = time.monotonic()
+        if now >= min(self.limit, self.end):
+            self.how = "timeout"
+        elif now - self.looked > LOOK:
+            self.looked = now
+            if children.memory(self.child.processes(), self.base) > self.memory:
+                self.how = "memory"
+        return bool(self.how)
+
+    def follow(self, source: BinaryIO, out: BinaryIO) -> dict[str, Any]:
+        """Pass events on until the child is done or must end.
+
+        Returns:
+            ``{"event": "ended", "how": "done" | "timeout" | "memory" | "crashed", "at": last cell begun}``
+        """
+        for line in lines(self.child, self.over):
+            if line is None:
+                break
+            if not self._believe(line, source, out):
+                self.how = "crashed"
+                break
+            if not self.order:
+                self.how = "done"
+                break
+        code = self.child.end(0.0 if self.how else 2.0)
+        if not self.how:
+            self.how = "memory" if code in (71, -signal.SIGKILL) else "crashed"
+        return {"event": "ended", "how": self.how, "at": self.at}
+
+    def _believe(self, line: bytes, source: BinaryIO, out: BinaryIO) -> bool:
+        """Whether it was the child's turn to say this."""
         try:
             event = json.loads(line)
-            kind = event["event"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            how = "crashed"
-            break
+            kind, name = event["event"], event.get("id")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return False
+        if (kind, name) != self.order.pop(0):
+            return False
         if kind == "start":
-            at, limit[0] = event.get("id"), time.monotonic() + timeout
-        elif kind == "done":
-            how = "done"
-            break
-        if kind in ("outputs", "evidence"):
-            write_frame(out, event)
-    if how:
-        fork.kill()
-        return {"event": "ended", "how": how, "at": at}
-    status = fork.wait(2)
-    out_of_memory = (os.WIFEXITED(status) and os.WEXITSTATUS(status) == 71) or (
-        os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    )
-    return {"event": "ended", "how": "memory" if out_of_memory else "crashed", "at": at}
+            self.at, self.limit = name, time.monotonic() + self.timeout
+        elif kind == "outputs":
+            write_frame(out, {"event": kind, "id": name, "outputs": event.get("outputs")})
+        elif kind == "evidence":
+            observed = {key: event.get(key) for key in ("evidence", "output")}
+            write_frame(out, {"event": kind, "id": name, **observed})
+        elif kind == "ready":
+            write_frame(out, {"event": kind})
+            steps = read_frame(source)["cells"]
+            self.order = [turn for step in steps for turn in (("start", step), ("evidence", step))]
+            self.order.append(("done", None))
+            self.child.send(read_raw(source) + b"\n")
+            self.limit = time.monotonic() + self.timeout
+        return True
+
+
+def attend(source: BinaryIO, out: BinaryIO, isolated: bool, scratch: str, base: int) -> bool:
+    """Take one job: the child is there before the job is read, so it has nothing but its own.
+
+    Returns:
+        False at the end of the stream of jobs.
+    """
+    namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
+    child = children.start(isolated, scratch)
+    job = read_frame(source)
+    if job is None:
+        child.end()
+        return False
+    child.send(read_raw(source) + b"\n")
+    write_frame(out, Job(child, job, base).follow(source, out))
+    return True
+
+
+def attend_in_fork(*what: Any) -> bool:
+    """The same in a process of its own: what passes through its memory, this process never sees."""
+    worker = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        code = 70
+        try:
+            namespaces.die_with(worker)
+            code = 0 if attend(*what) else 3
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code not in (0, 3):
+        sys.exit(code)
+    return code == 0
 
 
 def main() -> None:
@@ -230,21 +212,25 @@ def main() -> None:
     home = os.environ["HOME"]
     if sandboxed:
         os.chmod(home, 0o777)
-    if not sandboxed:  # bubblewrap kills us with the grader; without it, we ask for that ourselves
-        namespaces.die_with(int(sys.argv[1]))
-    if sandboxed:
         namespaces.drop_root()
-    namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
+    else:  # bubblewrap kills us with the grader; without it, we ask for that ourselves
+        namespaces.die_with(int(sys.argv[1]))
+    namespaces.prctl(namespaces.PR_SET_DUMPABLE, 0)
     # The frames' descriptors move out of reach of anything that prints.
-    source, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    source, out = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(null, descriptor)
-    isolated = sandboxed and namespaces.exist()
-    preload()
+    spawning = children.spawning()
+    isolated = sandboxed and not spawning and namespaces.exist()
+    if not spawning:
+        preload()
+    act = attend if spawning else attend_in_fork
     write_frame(out, {"event": "hello", "sandbox": sandboxed, "namespaces": isolated, "uid": os.getuid()})
-    while (job := read_frame(source)) is not None:
-        write_frame(out, serve(job, isolated, home, out))
+    base = children.own_memory()
+    scratch = home if isolated else str(Path(home) / "scratch")
+    while act(source, out, isolated, scratch, base):
+        pass
 
 
 if __name__ == "__main__":
