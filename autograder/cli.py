@@ -15,12 +15,13 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("lesson", nargs="*", help="课名，缺省为全部")
     build.add_argument("--check", action="store_true", help="只检查是否过期，过期则退出码为 1")
     build.set_defaults(run=run_build)
-    collect = commands.add_parser("collect", help="收作业：文件夹和文件 → classroom/submitted/")
-    collect.add_argument("source", nargs="+", type=Path, help="学生交来的文件夹或 .ipynb 文件")
+    collect = commands.add_parser("collect", help="收作业：文件夹、压缩包、文件 → classroom/submitted/")
+    collect.add_argument("source", nargs="+", type=Path, help="学生交来的文件夹、压缩包或 .ipynb 文件")
     classroom_option(collect)
     collect.add_argument("--roster", type=Path, help="名单 CSV，含 student（学号）列，可含 name（姓名）列")
     collect.add_argument("--student-pattern", metavar="REGEX", help=r"从路径里取学号，如 (?P<student>\d{8})")
     collect.add_argument("--replace", action="store_true", help="用新交的换掉旧的；旧的移到 earlier/ 留底")
+    collect.add_argument("--dry-run", action="store_true", help="只说会怎样收，什么也不写")
     collect.set_defaults(run=run_collect)
 
     grade = commands.add_parser("grade", help="评分；没有变化的不重评")
@@ -81,8 +82,18 @@ def run_collect(options: argparse.Namespace) -> None:
     from autograder.collect import collect, legible
 
     classroom = classroom_of(options)
-    done = collect(classroom, options.source, options.roster, options.student_pattern, options.replace)
-    print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
+    done = collect(
+        classroom, options.source, options.roster, options.student_pattern, options.replace, options.dry_run
+    )
+    if options.dry_run:
+        print("\n".join(f"  {student} {lesson} ← {done.origin[student, lesson]}" for student, lesson in done.placed))
+        print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
+    else:
+        print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
+    if done.same:
+        print(f"另有 {len(done.same)} 份和收过的内容相同。")
+    if done.earlier:
+        print(f"较早的 {sum(done.earlier.values())} 份留在 {classroom.root / 'earlier'}。")
     if done.other:
         print(f"另有 {len(done.other)} 个文件不是 notebook，没有收：")
         print("\n".join(f"  {legible(str(path))}" for path in done.other))

@@ -23,11 +23,11 @@ from nbformat import NotebookNode
 import rmslab
 from autograder import gradebook, pages, results
 from autograder.build import fingerprint
-from autograder.collect import read_people
 from autograder.course import Classroom, Course
 from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
 from autograder.results import Result, StepResult
+from autograder.roster import read_people
 from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import gradebook, pages, results
-from autograder.collect import read_people
 from autograder.course import Classroom
 from autograder.pages import table, title_of
 from autograder.problem import Problem
 from autograder.results import Result, StepResult
+from autograder.roster import read_people
 from rmslab.catalogue import entry, text
 from rmslab.checks import steps_of
 
