@@ -6,6 +6,7 @@ After the student's cells the child asks for the steps, ``{"cells": [{"id", "sou
 """
 
 import json
+import mmap
 import os
 import sys
 from typing import Any
@@ -17,6 +18,8 @@ from rmslab.shell import Shell
 
 MAX_FILE = 64 * 2**20
 """Bytes of one file: printing without end must not fill the disk."""
+ROOM = 256 * 2**20
+"""Bytes that must be free after a MemoryError: with less, what still runs would fail for nothing."""
 MAX_PROCESSES = 256
 MAX_OPEN = 256
 
@@ -43,6 +46,17 @@ def limit(megabytes: int) -> None:
         hard = resource.getrlimit(what)[1]
         bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
         resource.setrlimit(what, (bound, bound))
+
+
+def is_spent(outputs: list[dict[str, Any]]) -> bool:
+    """Whether a cell ran out of memory and still holds it."""
+    if not any("MemoryError" in output.get("ename", "") for output in outputs):
+        return False
+    try:
+        mmap.mmap(-1, ROOM).close()
+    except (OSError, MemoryError):
+        return True
+    return False
 
 
 def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, str]:
@@ -78,7 +92,10 @@ def run(tasks: int, results: int) -> None:
     limit(job["memory"])
     for cell in job["cells"]:
         emit(event="start", id=cell["id"])
-        emit(event="outputs", id=cell["id"], outputs=shell.run(cell["source"]))
+        outputs = shell.run(cell["source"])
+        emit(event="outputs", id=cell["id"], outputs=outputs)
+        if is_spent(outputs):
+            os._exit(71)
     emit(event="ready")
     steps = json.loads(stream.readline())
     for cell in steps["cells"]:

@@ -5,6 +5,7 @@ Plain HTML without scripts, readable in light and dark themes, in a saved notebo
 
 from html import escape
 
+from rmslab import trace
 from rmslab.catalogue import entry, fill, text
 from rmslab.step import BLANK, GRADED, Verdict
 
@@ -93,6 +94,9 @@ def html(verdict: Verdict, output: str = "", private: bool = False) -> str:
             parts.append(circumstances(verdict))
     if verdict.checks and not verdict.passed and verdict.status != BLANK:
         parts.append(checklist(verdict))
+    if verdict.trace and not verdict.passed:
+        label = escape(text("trace", "title"))
+        parts.append(f"<details><summary>{label}</summary>{trace.table(verdict.trace)}</details>")
     if output.strip():
         label = escape(text("card", "output"))
         parts.append(f"<details><summary>{label}</summary><pre>{escape(output)}</pre></details>")
@@ -186,7 +190,9 @@ def bars(case: dict) -> str:
                 f'<rect x="{i * step + 4 + 13 * j}" y="{y:.1f}" width="11" height="{height:.1f}" {fill}/>'
             )
     labels = f"{text('card', 'got_row')} ■　{text('card', 'want_row')} □"
-    description = f"{text('card', 'got_row')} {case.get('got')}；{text('card', 'want_row')} {case.get('want')}"
+    description = (
+        f"{text('card', 'got_row')} {case.get('got')}；{text('card', 'want_row')} {case.get('want')}"
+    )
     return (
         f'<svg role="img" aria-label="{escape(description)}" width="{step * len(got)}" height="{2 * half}">'
         f"{''.join(marks)}</svg><div><small>{escape(labels)}</small></div>"
@@ -203,6 +209,11 @@ def checklist(verdict: Verdict) -> str:
             items.append(f"<li>· {label}（{escape(text('card', 'waiting'))}）</li>")
             continue
         sign = "✓" if check.passed else "✗"
-        points = f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）" if check.points else ""
+        points = (
+            f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）"
+            if check.points
+            else ""
+        )
         items.append(f"<li>{sign} {label}{points}</li>")
-    return f"<details open><summary>{escape(text('card', 'checks'))}</summary><ul>{''.join(items)}</ul></details>"
+    label = escape(text("card", "checks"))
+    return f"<details open><summary>{label}</summary><ul>{''.join(items)}</ul></details>"

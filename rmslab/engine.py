@@ -18,7 +18,7 @@ SCORES: dict[str, "Score"] = {}
 
 
 class Score:
-    """A step's score. ``repr`` is the plain number that nbgrader reads as partial credit; HTML is the card."""
+    """A step's score. ``repr`` is the plain number that nbgrader reads as partial credit; HTML, the card."""
 
     def __init__(self, verdict: Verdict, output: str = ""):
         self.verdict = verdict
@@ -65,7 +65,7 @@ def judge(step: Step, inputs: Json, observed: Any) -> Verdict:
         return Verdict(step.id, 0.0, step.points, status_of(error), failure="error", facts=facts)
     try:
         return step.judge(inputs, observed)
-    except (evidence.BadEvidence, KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError):
         return Verdict(step.id, 0.0, step.points, ERROR, failure="nothing")
 
 

@@ -23,8 +23,7 @@ def banner() -> None:
     """Print one line: Python, torch, device, rmslab; and one more only where something matters."""
     place = device()
     where = f"GPU（{torch.cuda.get_device_name()}）" if place.type == "cuda" else place.type.upper()
-    print(
-        f"Python {platform.python_version()} · torch {torch.__version__} · {where} · rmslab {rmslab.__version__}"
-    )
+    python = platform.python_version()
+    print(f"Python {python} · torch {torch.__version__} · {where} · rmslab {rmslab.__version__}")
     if not hasattr(torch.nn, "RMSNorm"):
         print("提醒：这个 torch 没有 nn.RMSNorm（2.4 才加入）。本课照常运行，只是跳过与它的对照。")

@@ -126,7 +126,11 @@ def parity(cls: type[nn.Module], eps: float = 1e-5) -> Table:
 
 
 def told(value: float | list[float]) -> str:
-    return numbers(torch.tensor(value), limit=9) if isinstance(value, list) else numbers(torch.tensor(value))[1:-1]
+    return (
+        numbers(torch.tensor(value), limit=9)
+        if isinstance(value, list)
+        else numbers(torch.tensor(value))[1:-1]
+    )
 
 
 def worked(token: str = "猫") -> Table:
@@ -157,14 +161,18 @@ def three_rows() -> Table:
     for token, x in SENTENCE.items():
         passed = all(name in engine.SCORES and engine.SCORES[name].verdict.passed for name in steps[token])
         known = chain(x)
-        shown = [told(known["layernorm"]), told(known["rmsnorm"])] if passed else [text("experiment", "locked")] * 2
+        shown = (
+            [told(known["layernorm"]), told(known["rmsnorm"])]
+            if passed
+            else [text("experiment", "locked")] * 2
+        )
         total = f"{sum(v * v for v in known['rmsnorm']):g}" if passed else ""
         rows.append([token, told(x), *shown, total])
     return Table(["token", "x", "LayerNorm", "RMSNorm", "RMSNorm 输出的平方和"], rows)
 
 
 def fooled() -> Table:
-    """How many of the wrong implementations that lesson 04 knows give these three rows all the same (γ = 1)."""
+    """How many of the wrong implementations that lesson 04 knows give these three rows too (γ = 1)."""
     x = torch.tensor([list(SENTENCE.values())])
     right = torch.tensor([[chain(v)["rmsnorm"] for v in SENTENCE.values()]])
     same = {"all": 0, "fish": 0}

@@ -21,7 +21,9 @@ class Prediction:
         return text("prediction", "line", question=self.question, predicted=said, result=self.result)
 
     def _repr_html_(self) -> str:
-        return f'<p role="note" style="border-left:4px solid #56B4E9;padding-left:.8em">{escape(repr(self))}</p>'
+        return (
+            f'<p role="note" style="border-left:4px solid #56B4E9;padding-left:.8em">{escape(repr(self))}</p>'
+        )
 
 
 def predicted(question: str, prediction: Any, result: Any) -> Prediction:

@@ -30,8 +30,10 @@ class Progress:
                 f"<tr><td>{sign}</td><td>{escape(text('step', step.id, 'title'))}</td>"
                 f"<td>{points} / {step.points:g}</td></tr>"
             )
-        head = "".join(f'<th scope="col">{escape(text("progress", c))}</th>' for c in ("state", "step", "points"))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(repr(self))}</p>"
+        columns = [text("progress", key) for key in ("state", "step", "points")]
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}<p>{escape(repr(self))}</p>"
 
 
 def progress(lesson: str) -> Progress:

@@ -52,6 +52,8 @@ class Verdict:
     """The student's own numbers, ready to be put into messages."""
     case: Json = field(default_factory=dict)
     """The failing case: input, the student's result and the contract's. Never shown when grading."""
+    trace: list[list[str]] = field(default_factory=list)
+    """The student's own computation on a known input: (operation, shape, dtype, note) in order."""
 
     @property
     def passed(self) -> bool:

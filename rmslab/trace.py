@@ -1,6 +1,6 @@
 """The computation trace: every tensor operation of a function, with shape and dtype, in order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
+from rmslab.catalogue import text
 from rmslab.evidence import dtype_name
 
 LIMIT = 60
@@ -24,6 +25,7 @@ class Operation:
     shape: tuple[int, ...]
     dtype: torch.dtype
     note: str = ""
+    """``raised``, ``lowered``, ``half-statistic`` (precision is lost here) or empty."""
 
 
 class _Recorder(TorchFunctionMode):
@@ -47,12 +49,10 @@ def _note(name: str, given: torch.Tensor | None, result: torch.Tensor) -> str:
     if given is None:
         return ""
     if name.strip("_") in (*_REDUCING, "pow", "square") and result.dtype in halves:
-        return "⚠ 半精度里做统计：可能溢出或变成 0"
+        return "half-statistic"
     if given.dtype in halves and result.dtype not in halves:
-        return "↑ 升精度"
-    if given.dtype not in halves and result.dtype in halves:
-        return "↓ 降回半精度"
-    return ""
+        return "raised"
+    return "lowered" if given.dtype not in halves and result.dtype in halves else ""
 
 
 class Trace(list):
@@ -61,15 +61,21 @@ class Trace(list):
     error: BaseException | None = None
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{i}</td><td><code>{escape(op.name)}</code></td><td>{escape(str(op.shape))}</td>"
-            f"<td>{dtype_name(op.dtype)}</td><td>{escape(op.note)}</td></tr>"
-            for i, op in enumerate(self, 1)
-        )
-        head = "".join(f'<th scope="col">{label}</th>' for label in ("", "运算", "形状", "dtype", "备注"))
-        stopped = f"<p>算到这里停下了：{escape(type(self.error).__name__)}：{escape(str(self.error)[:200])}</p>"
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self else ""
-        return table + (stopped if self.error else "")
+        rows = [(op.name, str(op.shape), dtype_name(op.dtype), op.note) for op in self]
+        stopped = text("trace", "stopped", error=f"{type(self.error).__name__}: {str(self.error)[:200]}")
+        return (table(rows) if rows else "") + (f"<p>{escape(stopped)}</p>" if self.error else "")
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """HTML of operations given as (name, shape, dtype, note)."""
+    columns = [text("trace", key) for key in ("operation", "shape", "note")]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    body = "".join(
+        f"<tr><td>{i}</td><td><code>{escape(name)}</code></td><td>{escape(shape)} {escape(dtype)}</td>"
+        f"<td>{escape(text('trace', note)) if note else ''}</td></tr>"
+        for i, (name, shape, dtype, note) in enumerate(rows, 1)
+    )
+    return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def trace(function: Callable, *args: Any) -> Trace:

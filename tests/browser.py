@@ -44,7 +44,9 @@ def jupyterlab(root: Path, home: Path) -> Iterator[str]:
     )  # fmt: skip
     try:
         lines = iter(process.stderr)
-        address = next(m[0] for line in lines if (m := re.search(r"http://(localhost|127\.0\.0\.1):\d+", line)))
+        address = next(
+            m[0] for line in lines if (m := re.search(r"http://(localhost|127\.0\.0\.1):\d+", line))
+        )
         threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()
         yield address
     finally:
@@ -65,7 +67,10 @@ class Watched:
 
     def _note(self, url: str) -> None:
         parts = urlsplit(url)
-        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in ("localhost", "127.0.0.1"):
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in (
+            "localhost",
+            "127.0.0.1",
+        ):
             self.strangers.append(url)
 
 
@@ -109,7 +114,8 @@ class Notebook:
     def run_all(self) -> None:
         self.command("notebook:run-all-cells")
         self.page.wait_for_function(
-            f"() => [...{PANEL}.content.model.cells].filter(c => c.type === 'code' && c.sharedModel.source.trim())"
+            f"() => [...{PANEL}.content.model.cells]"
+            ".filter(c => c.type === 'code' && c.sharedModel.source.trim())"
             ".every(c => c.executionCount !== null)",
             timeout=120_000,
         )
@@ -117,7 +123,8 @@ class Notebook:
 
     def index(self, grade_id: str) -> int:
         return self.page.evaluate(
-            f"id => [...{PANEL}.content.model.cells].findIndex(c => c.getMetadata('nbgrader')?.grade_id === id)",
+            f"id => [...{PANEL}.content.model.cells]"
+            ".findIndex(c => c.getMetadata('nbgrader')?.grade_id === id)",
             grade_id,
         )
 

@@ -80,11 +80,16 @@ def as_bytes(notebook: Any) -> bytes:
 
 
 def hand_in(folder: Path, student: str, notebook: Any, lesson: str = LESSON) -> Path:
-    """Write a submission where ``collect`` would look for it, or put it."""
+    """Write a submission where ``collect`` looks for it or puts it, less cells that only show something."""
     path = folder / student / lesson / f"{lesson}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(notebook if isinstance(notebook, bytes) else as_bytes(notebook))
+    path.write_bytes(notebook if isinstance(notebook, bytes) else as_bytes(trim(notebook)))
     return path
+
+
+def trim(notebook: dict[str, Any]) -> dict[str, Any]:
+    cells = [c for c in notebook["cells"] if c["cell_type"] == "markdown" or not source(c).startswith(SHOWS)]
+    return notebook | {"cells": cells}
 
 
 # --- commands ---------------------------------------------------------------------------------------------
@@ -123,11 +128,6 @@ def copy_course(target: Path) -> Course:
     for part in ("solutions", "notebooks"):
         shutil.copytree(ROOT / part, target / part, ignore=shutil.ignore_patterns(".*"))
     return Course(target)
-
-
-def trim(notebook: dict[str, Any]) -> dict[str, Any]:
-    cells = [c for c in notebook["cells"] if c["cell_type"] == "markdown" or not source(c).startswith(SHOWS)]
-    return notebook | {"cells": cells}
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from rmslab.checks import (
     LESSONS,
     STEPS,
     hand_mistakes,
+    implementation,
     implementation_judge,
     implementation_mistakes,
     steps_of,
@@ -385,8 +386,8 @@ def behaviour(number: int) -> dict[str, Any]:
     """What a mistake shows at every step, in the form in which the judge compares."""
     seen = {}
     for step in steps_of(LESSON):
-        key = evidence.dumps(step.inputs("hidden"))
-        seen[step.id] = implementation_judge.evidence_of(step.probe, key, (MISTAKES[number].part,))
+        probe = getattr(implementation, f"probe_{step.id.removeprefix('rmsnorm-')}")
+        seen[step.id] = as_json(probe(as_json(step.inputs("hidden")), mistaken(number)))
     cases = seen["rmsnorm-weight"]["weight"]["parameter"]
     return seen | {"rmsnorm-weight": [implementation_judge.weight_signature(case) for case in cases]}
 

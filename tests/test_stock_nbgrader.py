@@ -35,12 +35,13 @@ NOISY = """
 def noisy_class(change: tuple[str, str] | None = None) -> dict:
     notebook = with_class(change)
     cell = find(notebook, "rmsnorm-class")
-    cell["source"] = NOISE + source(cell).replace("        x_fp32 = x.float()\n", NOISY + "        x_fp32 = x.float()\n")
+    first = "        x_fp32 = x.float()\n"
+    cell["source"] = NOISE + source(cell).replace(first, NOISY + first)
     return notebook
 
 
 def hand(**changes: tuple[str, str]) -> dict:
-    """The solved lesson 02 with parts of its answers replaced, by the part of the grade_id after ``hand-``."""
+    """The solved lesson 02 with parts of answers replaced, by what follows ``hand-`` in the grade_id."""
     notebook = answered("02-hand-calculation")
     for name, change in changes.items():
         cell = find(notebook, f"hand-{name.replace('_', '-')}-answer")
@@ -53,19 +54,28 @@ HONEST = {
     "02-hand-calculation": {
         "untouched": lambda: released("02-hand-calculation"),
         "solved": lambda: answered("02-hand-calculation"),
-        "follow-through": lambda: hand(chi_rmsnorm=("mean_square=6,\n    rms=2.449", "mean_square=24,\n    rms=4.899")),
+        "follow-through": lambda: hand(
+            chi_rmsnorm=("mean_square=6,\n    rms=2.449", "mean_square=24,\n    rms=4.899")
+        ),
         "tensors": lambda: hand(
             yu=("variance=1", "variance=__import__('torch').tensor(1.0)"),
             reading=("sum_of_squares=4", "sum_of_squares=__import__('numpy').float64(4)"),
         ),
-        "noisy-wrong": lambda: hand(python=("return [a / rms for a in v]", "print(v); import warnings; warnings.warn('!'); return [a / mean_square for a in v]")),
+        "noisy-wrong": lambda: hand(
+            python=(
+                "return [a / rms for a in v]",
+                "print(v); import warnings; warnings.warn('!'); return [a / mean_square for a in v]",
+            )
+        ),
     },
     "04-implementation": {
         "untouched": lambda: released(),
         "solved": lambda: answered(),
         "noisy-right": lambda: noisy_class(),
         "noisy-wrong": lambda: noisy_class(("squares.mean(-1, keepdim=True)", "squares.mean(-1)")),
-        "epsilon-outside": lambda: with_class(("torch.rsqrt(mean_square + self.eps)", "1 / (mean_square.sqrt() + self.eps)")),
+        "epsilon-outside": lambda: with_class(
+            ("torch.rsqrt(mean_square + self.eps)", "1 / (mean_square.sqrt() + self.eps)")
+        ),
         "exits": lambda: with_class(("x_fp32 = x.float()\n", "raise SystemExit\n")),
     },
 }  # fmt: skip

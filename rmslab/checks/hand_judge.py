@@ -29,7 +29,9 @@ ITEMS: dict[str, dict[str, float]] = {
         "zero_after_rmsnorm": 0.5, "zero_after_layernorm": 0.5, "why_yu_agrees": 0.5, "sum_of_squares": 0.5,
         "layernorm_parameters": 0.5, "rmsnorm_parameters": 0.5,
     },
-    "hand-fresh": {"mean_square": 0, "rms": 0, "rmsnorm": 0, "mean": 0, "variance": 0, "std": 0, "layernorm": 0},
+    "hand-fresh": dict.fromkeys(
+        ("mean_square", "rms", "rmsnorm", "mean", "variance", "std", "layernorm"), 0
+    ),
 }  # fmt: skip
 
 # Answers that are not computed from a vector of their step: shapes for (1, 3, 4), and what the rows say.
@@ -68,7 +70,8 @@ def told(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(told, value)) + "]"
     if type(value) in (int, float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e6 else number(value)
+        whole = math.isfinite(value) and abs(value) < 1e6 and value == int(value)
+        return str(int(value)) if whole else number(value)
     return str(value) if isinstance(value, str) else "…" if value is None else str(value.get("type", "?"))
 
 
@@ -162,7 +165,11 @@ def _first_failure(name: str, inputs: Json, observed: Any) -> tuple[str, Json] |
             return "nothing", {}
         if evidence.is_error(seen):
             error = seen["error"]
-            facts = {"error": error.get("type"), "reason": error.get("message"), "line": error.get("line", "")}
+            facts = {
+                "error": error.get("type"),
+                "reason": error.get("message"),
+                "line": error.get("line", ""),
+            }
             facts |= {"lineno": error.get("lineno") or "", "name": name}
             return "todo" if error.get("type") == "NotImplementedError" else "error", facts
         y = seen.get("y")

@@ -38,7 +38,11 @@ NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
     ("multiplied-by-rms", "layernorm", lambda x, k: [v * k["std"] for v in k["deviations"]]),
     ("variance-without-centring", "layernorm", lambda x, k: over(x, k["std"])),
     ("rmsnorm-instead", "layernorm", lambda x, k: over(x, k["rms"])),
-    ("n-minus-one", "layernorm", lambda x, k: over(k["deviations"], k["std"] * math.sqrt(len(x) / (len(x) - 1)))),
+    (
+        "n-minus-one",
+        "layernorm",
+        lambda x, k: over(k["deviations"], k["std"] * math.sqrt(len(x) / (len(x) - 1))),
+    ),
     ("sum-not-mean", "layernorm", lambda x, k: over(k["deviations"], k["std"] * math.sqrt(len(x)))),
     ("sign-lost", "layernorm", lambda x, k: [abs(v) / k["std"] for v in k["deviations"]]),
     ("sign-lost", "squares", lambda x, k: [v * abs(v) for v in x]),

@@ -7,6 +7,7 @@ inputs and write down what came out. Nothing in this file knows a right answer; 
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from rmslab import evidence
 from rmslab.checks import implementation_judge as judge
 from rmslab.step import Json, Step
+from rmslab.trace import trace
 
 LESSON = "04-implementation"
 
@@ -380,6 +382,19 @@ def describe_weight(cls: Any, case: Json) -> Json:
         return evidence.encode_error(error)
 
 
+def trace_of(cls: Any) -> list[list[str]]:
+    """The operations of the student's ``forward`` on 猫吃鱼 in FP16, with a sound weight."""
+    case = {"hidden_size": 4, "eps": 1e-6, "weight_dtype": "float16"}
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            module, _ = prepare(cls, case, "own")
+            operations = trace(module, torch.tensor(SENTENCE, dtype=torch.float16))
+    except (Exception, SystemExit):
+        return []
+    return [[op.name[:40], str(op.shape)[:60], evidence.dtype_name(op.dtype), op.note] for op in operations]
+
+
 def probe_weight(inputs: Json, cls: Any) -> Json:
     return {"weight": {"parameter": [describe_weight(cls, case) for case in inputs["weight"]["parameter"]]}}
 
@@ -401,10 +416,13 @@ def probe_module(inputs: Json, cls: Any) -> Json:
 
 
 def step(name: str, points: float, inputs: Callable, probe: Callable, verdict: Callable) -> Step:
-    def judged(given: Json, observed: Any) -> Any:
-        return verdict(given, observed, probe)
+    def traced(given: Json, cls: Any) -> Json:
+        return probe(given, cls) | {"trace": trace_of(cls)}
 
-    return Step(f"rmsnorm-{name}", LESSON, points, ("RMSNorm",), inputs, probe, judged)
+    def judged(given: Json, observed: Any) -> Any:
+        return replace(verdict(given, observed, probe), trace=judge.trace(observed))
+
+    return Step(f"rmsnorm-{name}", LESSON, points, ("RMSNorm",), inputs, traced, judged)
 
 
 STEPS = (

@@ -5,7 +5,6 @@ feature, shape and dtype of the input, no mutation, differentiable. References a
 the formula (Zhang & Sennrich 2019, with ε inside as in T5, LLaMA and torch.nn.RMSNorm).
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -122,7 +121,9 @@ def find_gradient(case: Json, seen: Json, dtype: str) -> Finding | None:
         return found
     if not x.any():  # how steep a formula is at exactly 0 is its own affair, as long as it is finite
         steep = evidence.decode(seen["x_grad"]) if "x_grad" in seen else torch.zeros(1)
-        return None if steep.isfinite().all() else Finding("zero-gradient", {"got": numbers(steep)}, told(case))
+        return (
+            None if steep.isfinite().all() else Finding("zero-gradient", {"got": numbers(steep)}, told(case))
+        )
     for key, want in expected_gradients(case).items():
         if key not in seen:
             return Finding(f"no-{key}")
@@ -246,10 +247,31 @@ def examine(inputs: Json, observed: Any, cases: str, target: str) -> Findings:
     return found
 
 
+def trace(observed: Any) -> list[list[str]]:
+    """The recorded operations, if they have the form they should; notes are keys of the catalogue."""
+    rows = observed.get("trace") if isinstance(observed, dict) else None
+    notes = ("", "raised", "lowered", "half-statistic")
+    sound = [
+        row for row in (rows if isinstance(rows, list) else [])[:60]
+        if isinstance(row, list) and len(row) == 4
+        and all(isinstance(cell, str) for cell in row) and row[3] in notes
+    ]  # fmt: skip
+    return [[cell[:80] for cell in row] for row in sound]
+
+
 def signature(case: Json, seen: Any) -> Any:
     """An observation reduced to what identifies a mistake."""
-    if isinstance(seen, dict) and "whole" in seen:
-        return seen | {"whole": find(case | {"kind": "call"}, {"y": seen["whole"]}, "input") is None}
+    if not isinstance(seen, dict):
+        return seen
+    if "whole" in seen:
+        seen = seen | {"whole": find(case | {"kind": "call"}, {"y": seen["whole"]}, "input") is None}
+    if case["kind"] == "call" and case["x"]["dtype"] in ("float16", "bfloat16"):
+        try:  # what was computed in half precision wobbles in half precision, whatever dtype it ends in
+            y = evidence.decode(seen.get("y"))
+        except evidence.BadEvidence:
+            return seen
+        half = y.to(getattr(torch, case["x"]["dtype"]))
+        return seen | {"y": evidence.encode(half), "dtype": evidence.dtype_name(y.dtype)}
     return seen
 
 
@@ -283,10 +305,28 @@ def conclude(step: str, table: dict[str, float], found: Findings, diagnosis: Cal
     )
 
 
-@lru_cache(maxsize=2048)
-def evidence_of(probe: Callable, key: str, parts: tuple[type, ...]) -> Json:
-    """What the mistake shows on the same inputs (``key``: those inputs as JSON text)."""
-    return probe(json.loads(key), answer(parts, mistakes.RMSNormInParts))
+class Given:
+    """Inputs that can be a key of a cache: equal text, equal inputs."""
+
+    def __init__(self, inputs: Json):
+        self.inputs, self.text = inputs, evidence.dumps(inputs)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Given) and self.text == other.text
+
+
+@lru_cache(maxsize=8192)
+def evidence_of(probe: Callable, given: Given, parts: tuple[type, ...]) -> Json:
+    """What the reference with those parts replaced shows on the same inputs."""
+    return probe(given.inputs, answer(parts, mistakes.RMSNormInParts))
+
+
+def _ends(flags: list[bool]) -> tuple[int, int]:
+    """Positions of the first and the last True."""
+    return flags.index(True), len(flags) - 1 - flags[::-1].index(True)
 
 
 def diagnose(
@@ -300,25 +340,31 @@ def diagnose(
 ) -> tuple[str, ...]:
     """Mistakes that fail the same checks in the same way."""
     failing = [check for check, group in found.items() if any(group)]
-    check = failing[0]
-    i = next(i for i, finding in enumerate(found[check]) if finding)
-    screen = {group: {} for group in inputs} | {cases: {check: [inputs[cases][check][i]]}}
-    screen_key, full_key = evidence.dumps(screen), evidence.dumps(inputs)
+    # The first and the last failing case of each failing check rule out almost everything.
+    few = [(c, i) for c in failing for i in sorted({*_ends([bool(f) for f in found[c]])})]
+    empty: Json = {group: {} for group in inputs}
+    screens = [Given(empty | {cases: {c: [inputs[cases][c][i]]}}) for c, i in few]
+    whole = Given(inputs)
 
-    def same(evidence_there: Any, check: str, i: int, j: int) -> bool:
-        case = inputs[cases][check][i]
-        here, there = read(observed, target, check, i), read(evidence_there, target, check, j)
-        return alike(signature(case, here), signature(case, there))
+    def sign(evidence_there: Any, check: str, case: int, row: int) -> Any:
+        return signature(inputs[cases][check][case], read(evidence_there, target, check, row))
 
-    def matches(parts: tuple[type, ...]) -> bool:
-        if not same(evidence_of(probe, screen_key, parts), check, i, 0):
-            return False
-        theirs = evidence_of(probe, full_key, parts)
+    def shows(parts: tuple[type, ...], n: int) -> Any:
+        check, case = few[n]
+        return sign(evidence_of(probe, screens[n], parts), check, case, 0)
+
+    def confirm(parts: tuple[type, ...]) -> bool:
+        theirs = evidence_of(probe, whole, parts)
         if [c for c, group in examine_all(inputs, theirs).items() if any(group)] != failing:
             return False
-        return all(same(theirs, c, k, k) for c in failing for k in range(len(inputs[cases][c])))
+        return all(
+            alike(sign(observed, c, k, k), sign(theirs, c, k, k))
+            for c in failing
+            for k in range(len(inputs[cases][c]))
+        )
 
-    return explain(mistakes.MISTAKES, matches)
+    seen = [sign(observed, c, i, i) for c, i in few]
+    return explain(mistakes.MISTAKES, seen, shows, alike, confirm)
 
 
 def plain(step: str, table: dict[str, float], target: str) -> Callable[[Json, Any, Callable], Verdict]:
@@ -428,16 +474,14 @@ def weight_signature(seen: Any) -> Any:
 def weight(inputs: Json, observed: Any, probe: Callable) -> Verdict:
     found = examine_weight(inputs, observed)
     cases = range(len(inputs["weight"]["parameter"]))
-    key = evidence.dumps(inputs)
+    given = Given(inputs)
 
-    def matches(parts: tuple[type, ...]) -> bool:
-        theirs = evidence_of(probe, key, parts)
-        return all(
-            alike(
-                weight_signature(read(observed, "weight", "parameter", i)),
-                weight_signature(read(theirs, "weight", "parameter", i)),
-            )
-            for i in cases
-        )
+    def shows(parts: tuple[type, ...], n: int) -> Any:
+        return weight_signature(read(evidence_of(probe, given, parts), "weight", "parameter", n))
 
-    return conclude("rmsnorm-weight", WEIGHT, found, lambda first, failed: explain(mistakes.MISTAKES, matches))
+    seen = [weight_signature(read(observed, "weight", "parameter", i)) for i in cases]
+
+    def diagnosis(first: str, failed: Any) -> tuple[str, ...]:
+        return explain(mistakes.MISTAKES, seen, shows, alike, lambda parts: True)
+
+    return conclude("rmsnorm-weight", WEIGHT, found, diagnosis)
