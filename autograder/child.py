@@ -20,7 +20,7 @@ MAX_FILE = 64 * 2**20
 """Bytes of one file: printing without end must not fill the disk."""
 ROOM = 256 * 2**20
 """Bytes that must be free after a MemoryError: with less, what still runs would fail for nothing."""
-MAX_PROCESSES = 256
+MAX_PROCESSES = 128
 MAX_OPEN = 256
 
 try:
@@ -35,6 +35,7 @@ def limit(megabytes: int) -> None:
         return
     with open("/proc/self/statm", encoding="ascii") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
+    os.nice(5)  # whoever must end this process comes first
     bounds = {
         resource.RLIMIT_AS: used + megabytes * 2**20,
         resource.RLIMIT_CORE: 0,

@@ -66,7 +66,7 @@ class Fork:
         os.closerange(last + 1, 4096)
         os.umask(0o077)
         if self.isolated:
-            namespaces.enter({self.scratch: SCRATCH_MB, **PLACES})
+            namespaces.enter(self.scratch, SCRATCH_MB, PLACES)
         keeper = os.getpid()
         pid = os.fork()
         if pid == 0:

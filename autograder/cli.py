@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     classroom_option(report)
     report.add_argument("--csv", type=Path, metavar="FILE", help="每名学生每一步一行")
     report.add_argument("--html", type=Path, metavar="FILE", help="自成一体的网页")
+    report.add_argument(
+        "--lms", nargs=2, action=Platform, metavar=("moodle|canvas", "FILE"), help="学习平台能导入的成绩表"
+    )
     report.add_argument("--db", metavar="URL", help="成绩册的 SQLAlchemy 地址")
     report.set_defaults(run=run_report)
 
@@ -56,6 +59,16 @@ def classroom_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--classroom", type=Path, metavar="DIR", help="班级文件夹，缺省为课程里的 classroom/"
     )
+
+
+class Platform(argparse.Action):
+    """``--lms PLATFORM FILE``."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        platform, path = values
+        if platform not in ("moodle", "canvas"):
+            parser.error(f"--lms 只认识 moodle 和 canvas，收到的是 {platform}")
+        namespace.lms = (platform, Path(path))
 
 
 def positive(text: str) -> int:
@@ -116,8 +129,8 @@ def run_grade(options: argparse.Namespace) -> None:
 def run_report(options: argparse.Namespace) -> None:
     from autograder.report import report
 
-    report(classroom_of(options), options.csv, options.html, options.db)
-    for path in filter(None, (options.csv, options.html)):
+    report(classroom_of(options), options.csv, options.html, options.db, options.lms)
+    for path in filter(None, (options.csv, options.html, options.lms and options.lms[1])):
         print(f"已写入 {path}")
 
 

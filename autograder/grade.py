@@ -6,6 +6,7 @@ evidence the children sent. Whatever one submission does, the next is graded.
 
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -130,12 +131,19 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
         facts = {"error": str(broken.get("ename")), "reason": str(broken.get("evalue"))[:300]}
         status = status_of({"type": facts["error"], "message": facts["reason"]})
         verdict = Verdict(step.id, 0.0, step.points, status, failure="error", facts=facts)
+    verdict = replace(verdict, facts=private(verdict.facts))
     kept = asdict(verdict) | {"case": {}}
     message = card.message(verdict)
     return StepResult(
         step.id, verdict.points, verdict.max_points, verdict.status, "+".join(verdict.diagnosis), message,
         kept, transcript.printed.get(step.id, ""),
     )  # fmt: skip
+
+
+def private(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts without the numbers that an exception mentions: they may be the hidden input."""
+    reason = str(facts.get("reason") or "")
+    return facts | ({"reason": re.sub(r"\d+\.\d+(e[-+]?\d+)?", "…", reason)} if reason else {})
 
 
 def answer_cell(step: Step, master: NotebookNode) -> str:

@@ -49,8 +49,10 @@ def drop_root() -> None:
         os.setresuid(NOBODY, NOBODY, NOBODY)
 
 
-def enter(places: dict[str, int]) -> None:
-    """Move this single-threaded process into namespaces of its own, with writable folders of so many MB each.
+def enter(scratch: str, megabytes: int, more: dict[str, int]) -> None:
+    """Move this single-threaded process into namespaces of its own, with an empty ``scratch`` of that size.
+
+    ``more``: other folders to be covered likewise, unless something lies there (Python itself, perhaps).
 
     The PID namespace takes effect for the next fork, the first process of which should then call
     :func:`drop_capabilities`.
@@ -65,10 +67,10 @@ def enter(places: dict[str, int]) -> None:
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
     _call("mount", b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
-    for place, megabytes in places.items():
-        if os.path.isdir(place) and not os.listdir(place):  # where Python itself lies there, it stays
-            options = f"size={megabytes}m,mode=0700,nr_inodes=20000".encode()
-            _call("mount", b"tmpfs", place.encode(), b"tmpfs", ctypes.c_ulong(MS_NOSUID | MS_NODEV), options)
+    free = {place: size for place, size in more.items() if os.path.isdir(place) and not os.listdir(place)}
+    for place, size in {scratch: megabytes, **free}.items():
+        options = f"size={size}m,mode=0700,nr_inodes=20000".encode()
+        _call("mount", b"tmpfs", place.encode(), b"tmpfs", ctypes.c_ulong(MS_NOSUID | MS_NODEV), options)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     prctl(PR_SET_DUMPABLE, 0)
 
@@ -87,7 +89,7 @@ def exist() -> bool:
     pid = os.fork()
     if pid == 0:
         try:
-            enter({"/tmp": 1})
+            enter("/tmp", 1, {})
             os._exit(0)
         except BaseException:
             os._exit(1)

@@ -693,18 +693,15 @@ def test_a_cell_that_breaks_its_process_is_left_out(cell):
     assert points(found) == list(FULL.values()) and found.fatal.get("c0") in ("crashed", None)
 
 
-def test_events_that_make_no_sense_are_not_believed(few_mistakes):
-    """Student code finds the pipe and writes evidence of its own: it is judged like any other."""
-    forged = json.dumps(
-        {"event": "evidence", "step": "rmsnorm-norm", "evidence": {"norm": 1e999}, "output": 7}
-    )
-    more = json.dumps({"event": "outputs", "id": "c0", "outputs": [7, None, {"output_type": {}}]})
-    found = ran(TO_ALL.format(f"{forged}\n{more}\n".encode()))
-    assert points(found) == [FULL["rmsnorm-weight"], 0, FULL["rmsnorm-forward"], FULL["rmsnorm-module"]]
+def test_evidence_before_the_inputs_are_known_is_a_crash():
+    """Student code finds the pipe and writes evidence of its own: the cell that did it is left out."""
+    forged = {"event": "evidence", "id": "rmsnorm-norm", "evidence": {"norm": 1e999}, "output": 7}
+    found = ran(TO_ALL.format(f"{json.dumps(forged)}\n".encode()))
+    assert points(found) == list(FULL.values()) and found.fatal == {"c0": "crashed"}
 
 
-def test_experiments_are_not_run(small, course, monkeypatch):
+def test_experiments_are_not_run():
     """Tagged in the master: left out. Added by the student under the same tag: run, like any added cell."""
     notebook = master("import os; os._exit(1)")
     notebook.cells[2].metadata.tags = ["experiment"]
-    assert "c0" not in [job["id"] for job in run.jobs(notebook)]
+    assert "c0" not in [job["id"] for jobs in run.jobs(notebook) for job in jobs]
