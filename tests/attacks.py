@@ -378,7 +378,7 @@ forged("written-inside-norm", f"{TO_ALL}{LINES}\ndef forward(self, x):\n    shou
        "RMSNorm.forward = RMSNorm._norm = forward", WEIGHT)  # fmt: skip
 forged("conversation-invented", f"""{TO_ALL}{LINES}
 import gc
-job = next(o for o in gc.get_objects() if type(o) is dict and set(o) == {{"cells", "memory"}})
+job = next(o for o in gc.get_objects() if type(o) is dict and {{"cells", "memory"}} <= set(o))
 rest = [cell["id"] for cell in job["cells"]]
 mine = next(i for i, cell in enumerate(job["cells"]) if "conversation" in cell["source"])
 talk = [{{"event": "outputs", "id": rest[mine], "outputs": []}}]
