@@ -3,6 +3,8 @@
 A source is MyST Markdown with three kinds of marked code cells: ``:step: ID`` (filled with the step's check),
 ``:solution: ID`` (holds ``### BEGIN SOLUTION`` … ``### END SOLUTION``, then perhaps ``### STUB …``), and
 ``:setup: true`` (filled with the cell that finds rmslab). ``:experiment: true`` marks what grading skips.
+A text cell after ``+++ {"manual": ID, "points": 2}`` is graded by a person: it holds a model answer and the
+rubric, of which the student sees nothing.
 """
 
 import copy
@@ -32,7 +34,7 @@ from autograder.problem import Problem
 from rmslab.checks import STEPS
 
 STUB = re.compile(r"^(\s*)### STUB (.*)$")
-MARKS = {"step", "solution", "setup", "experiment"}
+MARKS = {"step", "solution", "setup", "experiment", "manual", "points"}
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 SETUP = """\
@@ -112,6 +114,11 @@ def mark_up(cell: NotebookNode, lesson: str) -> None:
         cell.metadata.nbgrader = nbgrader_marks(step.id, grade=True, locked=True, points=step.points)
     elif "solution" in marks:
         cell.metadata.nbgrader = nbgrader_marks(marks["solution"], solution=True)
+    elif "manual" in marks:
+        if cell.cell_type != "markdown" or not isinstance(marks.get("points"), int | float):
+            raise Problem(f"{lesson} 里的 manual {marks['manual']} 应是带 points 的文字单元格。")
+        points = float(marks["points"])
+        cell.metadata.nbgrader = nbgrader_marks(marks["manual"], grade=True, solution=True, points=points)
     elif "setup" in marks:
         cell.source = SETUP
     if "experiment" in marks:

@@ -1,5 +1,6 @@
 """The class on one page: how the scores lie, where steps were lost, who fell into which misconception."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
@@ -109,7 +110,10 @@ def steps(lines: Sequence["Row"]) -> str:
 
 
 def name_of(misconception: str) -> str:
-    return entry("misconception", misconception, "name") or misconception
+    """Its short name; where it has none, the first words of its symptom that hold no numbers."""
+    words = entry("misconception", misconception) or {}
+    parts = re.split("[：，。；（]", str(words.get("symptom", "")).replace("{seen}", ""))
+    return words.get("name") or next((part for part in parts if part and "{" not in part), misconception)
 
 
 def heat(lines: Sequence["Row"], names: dict[str, str]) -> str:

@@ -75,8 +75,7 @@ def grade_one(
     try:
         rebuilt = rebuild(lesson.master, data)
     except Unreadable as reason:
-        steps = [whole(step, "unreadable", reason=str(reason)) for step in lesson.steps]
-        return result(student, lesson.name, key, steps)
+        return result(student, lesson.name, key, unreadable(lesson, str(reason)))
     transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory)
     steps = [judge(step, lesson, rebuilt, transcript) for step in lesson.steps]
     notebook = fill(rebuilt.notebook, transcript, {step.step: step for step in steps})
@@ -100,6 +99,14 @@ def result(
 def whole(step: Step, status: str, **facts: str) -> StepResult:
     """A step that has a status and no verdict."""
     return StepResult(step.id, 0.0, step.points, status, message=text("remedy", status, **facts))
+
+
+def unreadable(lesson: Lesson, reason: str) -> list[StepResult]:
+    """Every step of the lesson, also those that a person grades: nothing can be read."""
+    message = text("remedy", "unreadable", reason=reason)
+    marks = [cell.metadata.nbgrader for cell in lesson.master.cells if is_manual(cell)]
+    steps = [(step.id, step.points) for step in lesson.steps] + [(m.grade_id, m.points) for m in marks]
+    return [StepResult(name, 0.0, points, "unreadable", message=message) for name, points in steps]
 
 
 def is_manual(cell: NotebookNode) -> bool:
@@ -258,7 +265,7 @@ def _safely(
             file=sys.stderr,
         )
         reason = f"评分程序出错：{type(error).__name__}"
-        return result(student, lesson.name, "", [whole(s, "unreadable", reason=reason) for s in lesson.steps])
+        return result(student, lesson.name, "", unreadable(lesson, reason))
 
 
 def _submissions(

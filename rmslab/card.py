@@ -33,7 +33,7 @@ LOOK = {"passed": ("#009E73", "✓"), "partial": ("#E69F00", "◐"), "failed": (
 def state(verdict: Verdict) -> str:
     if verdict.passed:
         return "passed"
-    if verdict.status == BLANK:
+    if verdict.status in (BLANK, "needs_manual"):
         return BLANK
     if verdict.status != GRADED:
         return "error"
@@ -53,7 +53,8 @@ def seen(verdict: Verdict) -> str:
     """The student's own numbers as one sentence."""
     facts = verdict.facts
     if "item" in facts:
-        facts = facts | {"item": entry("item", facts["item"]) or facts["item"]}
+        item = facts["item"]
+        facts = facts | {"item": entry("item", item) or entry("step", verdict.step, item) or item}
     return text("seen", kind(verdict), **facts) if entry("seen", kind(verdict)) else ""
 
 
@@ -158,7 +159,7 @@ def hints(words: list[str], n: int = 1) -> str:
 def circumstances(verdict: Verdict) -> str:
     """The failing case: input, the student's row and the contract's, in numbers and as bars."""
     case = verdict.case
-    if "x_shape" not in case:
+    if "x" not in case:
         return ""
     rows = [(text("card", f"{key}_row"), case.get(key)) for key in ("input", "got", "want")]
     rows[0] = (rows[0][0], case.get("x"))
@@ -167,6 +168,8 @@ def circumstances(verdict: Verdict) -> str:
         for label, value in rows
         if value
     )
+    if "x_shape" not in case:  # a plain list, nothing more to say of it
+        return f"<table>{cells}</table>{bars(case)}"
     where = escape(text("card", "circumstances", **case))
     if "index" in case and cells:
         where += "，" + escape(text("card", "row_label", index=case["index"]))

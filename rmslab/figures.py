@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from rmslab.geometry_figures import sound, sphere, tokens
 from rmslab.picture import (
     BLUE,
     CODE,
@@ -34,6 +35,10 @@ from rmslab.picture import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+__all__ = [
+    "axes_example", "epsilon", "half_range", "keepdim", "pipeline", "sound", "sphere", "strip", "tokens",
+]  # fmt: skip
 
 TOKENS = {"猫": (1, 2, 3, 4), "吃": (2, 0, -2, 4), "鱼": (-1, 1, -1, 1)}
 ROW_COLORS = (BLUE, ORANGE, GREEN, PURPLE)
@@ -482,7 +487,17 @@ def strip(token: str = "猫", vector: Sequence[float] | None = None) -> Picture:
         f"下排 RMSNorm，不减均值：② 平方得 {_listing(squares[1])}，"
         f"③ 沿特征求均值得均方 {_three(means[1])}，④ 开方得 RMS {_three(roots[1])}；x 除以 RMS{said[1]}。",
         caption=_strip_caption(token, x, mean, outputs[0]),
-    )
+        script="strip",
+        data={
+            "x": x,
+            "mean": mean,
+            "rows": [
+                {"name": name, "centred": row == 0, "base": (shifted, x)[row], "squares": squares[row],
+                 "mean": means[row], "root": roots[row], "output": outputs[row]}
+                for row, (name, *_) in enumerate(names)
+            ],
+        },
+    )  # fmt: skip
 
 
 def _token_vector(token: str, vector: Sequence[float] | None) -> np.ndarray:

@@ -10,16 +10,27 @@ This file knows nothing of RMSNorm. A figure function reads::
         return show(fig, alt="抛物线：……", caption="看右边：……")
 
 Nothing here touches pyplot: a figure belongs to its function and is gone when the function returns.
+
+A picture can be live where scripts run::
+
+        return show(fig, alt="…", caption="…", script="squares", data={"x": x, "y": y})
+
+``rmslab/live/squares.js`` is then the body of a function of ``(root, data, kit)``: the ``<figure>``, the
+data, and the helpers of ``live/kit.js``. It asks the kit for canvases, sliders and buttons, which stand in
+the image's place; where scripts do not run, or the script fails, the image stays. What a script shows of a
+student's function, Python has computed beforehand and sent as data: nothing in the page asks the kernel.
 """
 
 import base64
+import hashlib
 import html
 import io
+import json
 import logging
 import re
 import struct
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -41,6 +52,7 @@ YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 INK, GREY, PALE = "#222222", "#6B6B6B", "#E3E3E3"  # text, secondary text, quiet lines
 
+LIVE = Path(__file__).parent / "live"  # the scripts of live pictures, and their kit
 FONT_FILE = Path(__file__).parent / "fonts" / "CourseSansSC-Regular.otf"
 DPI = 160  # pixels in the file per inch of figure
 CSS_PER_INCH = 100  # pixels on the page per inch of figure: 8 inches are 800 px wide, and sharp
@@ -185,11 +197,15 @@ class Picture:
         png: the image file.
         alt: what the picture says, for those who cannot see it; never empty.
         caption: one sentence below the picture: what to see.
+        script: name of the file in ``rmslab/live`` (without ``.js``) that makes it live, or empty.
+        data: what the script gets: numbers, text, lists, dicts, arrays; floats keep six digits.
     """
 
     png: bytes
     alt: str
     caption: str = ""
+    script: str = ""
+    data: Any = None
 
     @property
     def width(self) -> int:
@@ -202,7 +218,7 @@ class Picture:
         return self.alt
 
     def _repr_html_(self) -> str:
-        """White paper under any theme. A live picture may later replace this image from a script."""
+        """White paper under any theme; a script, if any, puts a live picture in the image's place."""
         caption = ""
         if self.caption:
             caption = (
@@ -210,15 +226,62 @@ class Picture:
                 f"{html.escape(self.caption)}</figcaption>"
             )
         return (
-            f'<figure style="margin:0;padding:12px;max-width:{self.width}px;background:#fff;color:{INK}">'
+            f'<figure class="rms-picture" '
+            f'style="margin:0;padding:12px;max-width:{self.width}px;background:#fff;color:{INK}">'
             f'<img alt="{html.escape(self.alt)}" style="width:{self.width}px;max-width:100%;height:auto" '
             f'src="data:image/png;base64,{base64.b64encode(self.png).decode()}">'
-            f"{caption}</figure>"
+            f"{caption}{live(self.script, self.data) if self.script else ''}</figure>"
         )
 
 
-def show(fig: "Figure", alt: str, caption: str = "") -> Picture:
-    """Render a figure made inside :func:`style`.
+def live(script: str, data: Any = None) -> str:
+    """The ``<script>`` that makes the ``<figure>`` around it live. Equal arguments give equal text.
+
+    Raises:
+        ValueError: data that are not finite numbers, text, lists, dicts or arrays of them.
+    """
+    kit, body = ((LIVE / f"{name}.js").read_text(encoding="utf-8") for name in ("kit", script))
+    # "<" never stands in the JSON, so that no text in it can end the script.
+    values = json.dumps(_plain(data), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    key = hashlib.sha256(f"{body}{values}".encode()).hexdigest()[:12]
+    return f"""<script data-key="{key}">(() => {{
+"use strict";
+const mine = '.rms-picture:not([data-live]) > [data-key="{key}"]';
+const here = document.currentScript ?? document.querySelector(mine);
+const root = here?.closest("figure");
+if (!root || root.dataset.live) return;
+const kit = (root => {{
+{kit}}})(root);
+kit.start((root, data, kit) => {{
+{body}}}, {values});
+}})();</script>"""
+
+
+def thousandths(values: Iterable[float]) -> str:
+    """Many numbers in few characters, for ``kit.thousandths``: to three decimals, from −32.767 to 32.767.
+
+    What lies outside is cut off; NaN stays NaN.
+    """
+    packed = [-32768 if v != v else round(1000 * min(max(v, -32.767), 32.767)) for v in values]
+    return base64.b64encode(struct.pack(f"<{len(packed)}h", *packed)).decode()
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, floats with six significant digits, whole numbers without a point."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and abs(value) < 1e300:
+        value = float(f"{value:.6g}")
+        return int(value) if value == int(value) else value
+    return value
+
+
+def show(fig: "Figure", alt: str, caption: str = "", script: str = "", data: Any = None) -> Picture:
+    """Render a figure made inside :func:`style`. ``script`` and ``data`` make it live, see :class:`Picture`.
 
     Raises:
         ValueError: no alternative text, Chinese inside ``$…$``, or a character that no font has.
@@ -237,7 +300,7 @@ def show(fig: "Figure", alt: str, caption: str = "") -> Picture:
             raise ValueError(f"$…$ 里不能有中文，会变成方框。请把中文移到 $ 外面：{text}")
     if missing:
         raise ValueError("图里有字体中没有的字，会变成方框：" + "；".join(dict.fromkeys(missing)))
-    return Picture(file.getvalue(), alt.strip(), caption.strip())
+    return Picture(file.getvalue(), alt.strip(), caption.strip(), script, data)
 
 
 class _Messages(logging.Handler):

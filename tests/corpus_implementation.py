@@ -188,7 +188,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("A03-torch-std-with-eps-outside", "statistic", NORM, ("variance-without-centring", "epsilon-outside"), """
+wrong("A03-std-with-eps-outside", "statistic", NORM, ("variance-without-centring", "epsilon-outside"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -315,7 +315,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("A08-abs-then-rsqrt", "statistic", NORM, None, """
+wrong("A08-abs-then-rsqrt", "statistic", NORM, "mean-absolute", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -474,7 +474,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("A15-drops-last-feature", "statistic", NORM, None, """
+wrong("A15-drops-last-feature", "statistic", NORM, "partial-statistic", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -523,7 +523,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-mean-divided-by-d-again", "statistic", NORM, None, """
+wrong("X-mean-divided-by-d-again", "statistic", NORM, "mean-divided-again", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -554,7 +554,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-normalises-the-squares", "statistic", NORM, None, """
+wrong("X-normalises-the-squares", "statistic", NORM, "scales-the-squares", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -753,7 +753,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("B02-batch-axis-like-batchnorm", "axis", NORM, ("mean-over-batch", "layernorm"), """
+wrong("B02-batch-axis-like-batchnorm", "axis", NORM, "mean-over-batch", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -786,7 +786,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("B04-over-tokens-and-features", "axis", NORM, "mean-over-everything", """
+wrong("B04-over-tokens-and-features", "axis", NORM, ("mean-over-everything", "epsilon-outside"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -948,7 +948,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("B08-index-none", "axis", NORM, None, """
+wrong("B08-index-none", "axis", NORM, "fixed-rank", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -979,7 +979,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("B09-forward-squeezes", "axis", FORWARD, None, """
+wrong("B09-forward-squeezes", "axis", FORWARD, "shape-not-restored", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1060,7 +1060,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-einsum-sums-tokens-too", "axis", NORM, "mean-over-everything", """
+wrong("X-einsum-sums-tokens-too", "axis", NORM, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1092,7 +1092,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-loops-over-batch-and-tokens", "axis", NORM, "fixed-rank", """
+wrong("X-loops-over-batch-and-tokens", "axis", NORM, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1112,7 +1112,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-averages-over-last-two-as-sum", "axis", NORM, None, """
+wrong("X-averages-over-last-two-as-sum", "axis", NORM, "fixed-axis", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1128,7 +1128,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-adds-a-batch-axis", "axis", NORM, None, """
+wrong("X-adds-a-batch-axis", "axis", NORM, "shape-not-restored", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1287,7 +1287,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("C04-nn-rmsnorm-eps-none", "epsilon", MODULE | HELPER, "epsilon-fixed", """
+wrong("C04-nn-rmsnorm-eps-none", "epsilon", INLINE, "epsilon-fixed", """
 class RMSNorm(nn.RMSNorm):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__(hidden_size)
@@ -1374,7 +1374,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("C07-sqrt-d-eps-outside", "epsilon", NORM, None, """
+wrong("C07-sqrt-d-eps-outside", "epsilon", NORM, "epsilon-outside", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1518,7 +1518,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-eps-subtracted", "epsilon", NORM, None, """
+wrong("X-eps-subtracted", "epsilon", NORM, "epsilon-subtracted", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1533,7 +1533,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-eps-in-numerator", "epsilon", NORM, None, """
+wrong("X-eps-in-numerator", "epsilon", NORM, "epsilon-on-x", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1612,7 +1612,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-eps-stored-as-int", "epsilon", NORM, None, """
+wrong("X-eps-stored-as-int", "epsilon", NORM, "no-epsilon", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1938,7 +1938,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight + self.bias).to(x.dtype)
 """)
 
-wrong("D13-eps-is-a-parameter", "parameter", WEIGHT, None, """
+wrong("D13-eps-is-a-parameter", "parameter", WEIGHT | NORM, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2014,7 +2014,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("D15-column", "parameter", WEIGHT | FORWARD, "weight-two-dimensional", """
+wrong("D15-column", "parameter", WEIGHT, "weight-two-dimensional", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2029,7 +2029,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight.T).to(x.dtype)
 """)
 
-wrong("D15-width-four", "parameter", WEIGHT, None, """
+wrong("D15-width-four", "parameter", WEIGHT, "fixed-width", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2044,7 +2044,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("D15-square-matrix", "parameter", WEIGHT, None, """
+wrong("D15-square-matrix", "parameter", WEIGHT, "weight-two-dimensional", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2151,7 +2151,7 @@ class RMSNorm(nn.Module):
         return (self.weight + self._norm(x)).to(x.dtype)
 """)
 
-wrong("D20-residual", "scaling", FORWARD, None, """
+wrong("D20-residual", "scaling", FORWARD, "adds-the-input", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2367,7 +2367,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-dot-product-with-weight", "scaling", FORWARD, None, """
+wrong("X-dot-product-with-weight", "scaling", FORWARD, "weight-summed-over", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2382,7 +2382,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) @ self.weight.float()).to(x.dtype)
 """)
 
-wrong("X-weight-absolute", "scaling", FORWARD, None, """
+wrong("X-weight-absolute", "scaling", FORWARD, "weight-absolute", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2413,7 +2413,7 @@ class RMSNorm(nn.Module):
         return (x * self.weight).to(x.dtype)
 """)
 
-wrong("X-multiplies-x-by-the-result", "scaling", FORWARD, None, """
+wrong("X-multiplies-x-by-the-result", "scaling", FORWARD, "multiplies-input-again", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2428,7 +2428,7 @@ class RMSNorm(nn.Module):
         return (x.float() * self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-normalises-twice", "scaling", FORWARD, None, """
+wrong("X-normalises-twice", "scaling", FORWARD, "normalises-twice", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2443,7 +2443,7 @@ class RMSNorm(nn.Module):
         return self._norm(self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-returns-nothing", "scaling", FORWARD, None, """
+wrong("X-returns-nothing", "scaling", FORWARD, "returns-nothing", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2458,7 +2458,7 @@ class RMSNorm(nn.Module):
         out = (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-norm-returns-nothing", "statistic", NORM, None, """
+wrong("X-norm-returns-nothing", "statistic", NORM, "returns-nothing", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2550,7 +2550,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("E01-result-upcast-too-late", "precision", NORM, None, """
+wrong("E01-result-upcast-too-late", "precision", NORM, "square-before-upcast", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2857,7 +2857,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("E14-eps-added-in-half", "precision", NORM, "statistic-rounded", """
+wrong("E14-eps-added-in-half", "precision", NORM, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2872,7 +2872,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-forward-casts-down-first", "precision", FORWARD, None, """
+wrong("X-forward-casts-down-first", "precision", FORWARD, "fixed-dtype", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2920,7 +2920,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-fp16-only-is-upcast", "precision", NORM, None, """
+wrong("X-fp16-only-is-upcast", "precision", HELPER, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3101,7 +3101,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("F02-inference-mode", "graph", FORWARD, None, """
+wrong("F02-inference-mode", "graph", FORWARD, "no-gradient", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3180,7 +3180,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("F04-numerator-detached", "graph", NORM, None, """
+wrong("F04-numerator-detached", "graph", NORM, "numerator-detached", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3282,7 +3282,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("F07-global-rms-item", "graph", NORM, "mean-over-everything", """
+wrong("F07-global-rms-item", "graph", NORM, ("mean-over-everything", "statistic-detached"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3501,7 +3501,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype),
 """)
 
-wrong("F13-norm-returns-a-tuple", "side-effect", HELPER, None, """
+wrong("F13-norm-returns-a-tuple", "side-effect", HELPER, "returns-tuple", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3518,7 +3518,7 @@ class RMSNorm(nn.Module):
         return (y * self.weight).to(x.dtype)
 """)
 
-wrong("F13-returns-a-list", "side-effect", FORWARD, None, """
+wrong("F13-returns-a-list", "side-effect", FORWARD, "returns-tuple", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3533,7 +3533,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype).tolist()
 """)
 
-wrong("F14-python-loop", "graph", NORM, "fixed-rank", """
+wrong("F14-python-loop", "graph", NORM, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3620,7 +3620,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("F17-share-of-squares", "statistic", NORM, "energy-share", """
+wrong("F17-share-of-squares", "statistic", NORM, "scales-the-squares", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3635,7 +3635,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("F17-x-over-sum-of-squares", "statistic", NORM, "energy-share", """
+wrong("F17-x-over-sum-of-squares", "statistic", NORM, ("sum-not-mean", "no-root"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3731,7 +3731,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-backward-ignores-weight", "graph", INLINE, None, """
+wrong("X-backward-ignores-weight", "graph", FORWARD, None, """
 class _RMS(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w, eps):
@@ -3856,7 +3856,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-layer-norm-subclass", "statistic", INLINE | WEIGHT, None, """
+wrong("X-layer-norm-subclass", "statistic", INLINE | WEIGHT, "extra-bias", """
 class RMSNorm(nn.LayerNorm):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__(hidden_size, eps=eps)
@@ -3911,7 +3911,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-no-keepdim-and-no-eps", "pair", NORM, ("no-keepdim", "no-epsilon"), """
+wrong("P-no-keepdim-and-no-eps", "pair", NORM, "no-keepdim", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3926,7 +3926,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-half-and-no-keepdim", "pair", NORM, ("half-statistics", "no-keepdim"), """
+wrong("P-half-and-no-keepdim", "pair", NORM, "no-keepdim", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3984,7 +3984,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-upcast-in-forward-and-layernorm", "pair", NORM, ("upcast-only-in-forward", "layernorm"), """
+wrong("P-upcast-in-forward-and-layernorm", "pair", NORM, ("half-statistics", "layernorm"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -4015,7 +4015,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-sum-without-root", "pair", NORM, "energy-share", """
+wrong("P-sum-without-root", "pair", NORM, ("sum-not-mean", "no-root"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()

@@ -18,14 +18,18 @@ COURSE = Course.find(Path(__file__).parent)
 
 # For every lesson: solution cell, a wrong answer made from the right one, its test cell, the misconception.
 WRONG = {
-    "02-hand-calculation": ("hand-chi-rmsnorm-answer", ("rms=2.449", "rms=6"), "hand-chi-rmsnorm", "no-root"),
-    "04-implementation": (
-        "rmsnorm-class",
-        ("mean(-1, keepdim=True)", "mean(-1)"),
-        "rmsnorm-norm",
-        "no-keepdim",
+    "01-motivation": (
+        "motivation-scales-answer", (".sqrt()", ""), "motivation-scales", "no-root",
     ),
-}
+    "02-hand-calculation": ("hand-chi-rmsnorm-answer", ("rms=2.449", "rms=6"), "hand-chi-rmsnorm", "no-root"),
+    "03-geometry": (
+        "geometry-compose-answer", ("to_sphere(project(v))", "project(to_sphere(v))"), "geometry-compose",
+        "wrong-order",
+    ),
+    "04-implementation": (
+        "rmsnorm-class", ("mean(-1, keepdim=True)", "mean(-1)"), "rmsnorm-norm", "no-keepdim",
+    ),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session")

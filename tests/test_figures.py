@@ -1,5 +1,6 @@
 """Every figure is readable by everyone: real glyphs, alternative text, a caption, equal bytes each time."""
 
+import base64
 import inspect
 import io
 import re
@@ -14,14 +15,15 @@ from fontTools.ttLib import TTFont
 from matplotlib.image import imread
 
 from autograder.font import FOLDER, FONT_FILE, LICENCE_FILE, gb2312, make_font
-from rmslab import figures
+from rmslab import figures, geometry_figures, picture
+from rmslab.checks import geometry_parts as parts
 from rmslab.picture import DPI, HAN, Picture, drawing, new_figure, number, show, style
 
 ROOT = Path(__file__).parents[1]
 FIGURES = [
     function
     for name, function in inspect.getmembers(figures, inspect.isfunction)
-    if function.__module__ == figures.__name__ and inspect.signature(function).return_annotation is Picture
+    if inspect.signature(function).return_annotation is Picture and function is not show
 ]
 HANZI = re.compile(r"[\u4e00-\u9fff]")
 
@@ -42,28 +44,29 @@ def glyphs() -> set[str]:
 def test_finds_the_figures():
     names = {function.__name__ for function in FIGURES}
     assert {"pipeline", "keepdim", "half_range", "epsilon", "axes_example", "strip"} <= names
+    assert {"sphere", "tokens", "sound"} <= names
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
 def test_figure_is_complete_and_repeatable(figure):
-    picture = figure()  # show() refuses tofu
-    assert len(picture.alt) >= 30 and HANZI.search(picture.alt)
-    assert HANZI.search(picture.caption)
-    pixels = imread(io.BytesIO(picture.png), format="png")
+    made = figure()  # show() refuses tofu
+    assert len(made.alt) >= 30 and HANZI.search(made.alt)
+    assert HANZI.search(made.caption)
+    pixels = imread(io.BytesIO(made.png), format="png")
     assert pixels.shape[1] >= 1200 and np.ptp(pixels[..., :3]) > 0.5
     assert np.all(pixels[[0, -1]] == 1) and np.all(pixels[:, [0, -1]] == 1), "cut off at an edge"
-    assert figure().png == picture.png
+    assert figure()._repr_html_() == made._repr_html_()
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
 def test_texts_of_a_figure_do_not_overlap(figure, monkeypatch):
-    refuse_overlap(figure, monkeypatch)
+    refuse_overlap(figure, monkeypatch, figure.__module__)
 
 
-def refuse_overlap(draw, monkeypatch):
+def refuse_overlap(draw, monkeypatch, module=figures.__name__):
     figs = []
     monkeypatch.setattr(
-        figures, "show", lambda fig, alt, caption: figs.append(fig) or show(fig, alt, caption)
+        sys.modules[module], "show", lambda fig, *words, **more: figs.append(fig) or show(fig, *words, **more)
     )
     draw()
     (fig,) = figs
@@ -146,10 +149,10 @@ def test_strip_is_readable_for_any_vector(token, monkeypatch):
 )
 def test_strip_says_the_numbers_step_by_step(token, upper, lower):
     rows = re.split("上排 LayerNorm|下排 RMSNorm", figures.strip(token).alt)[1:]
-    for row, parts in zip(rows, (upper, lower), strict=True):
+    for row, wanted in zip(rows, (upper, lower), strict=True):
         place = 0
-        for part in parts:
-            place = row.index(part, place) + len(part)
+        for said in wanted:
+            place = row.index(said, place) + len(said)
 
 
 def test_strip_agrees_with_torch_on_another_vector():
@@ -226,14 +229,92 @@ def test_show_refuses_a_figure_made_outside_the_style():
         show(fig, "猫")
 
 
+# --- live pictures ----------------------------------------------------------------------------------------
+
+
+def test_a_live_picture_is_the_static_one_and_a_script():
+    still = words("猫")
+    live = Picture(still.png, still.alt, "看", "strip", {"x": [1.0, 1 / 3], "words": "</script>中"})
+    html = live._repr_html_()
+    without = re.sub("<script.*?</script>", "", html, flags=re.S)
+    assert without == Picture(still.png, still.alt, "看")._repr_html_()
+    assert html.count("<script") == html.count("</script>") == 1
+    assert "[1, 0.333333]" in html and "\\u003c/script>中" in html
+    assert live._repr_html_() == html
+
+
+@pytest.mark.parametrize("data", [float("nan"), {"x": [1.0, float("inf")]}, {"x": {1}}, np.array([np.nan])])
+def test_live_data_are_strict(data):
+    with pytest.raises((ValueError, TypeError)):
+        picture.live("strip", data)
+
+
+def test_scripts_ask_nobody_and_name_nothing_outside():
+    files = sorted(picture.LIVE.glob("*.js"))
+    assert {"kit.js", "sphere.js", "sound.js", "strip.js"} <= {file.name for file in files}
+    for file in files:
+        code = file.read_text("utf-8")
+        assert not re.search(r"https?:|import\b|fetch\(|XMLHttp|WebSocket|eval\(|innerHTML", code), file.name
+        assert not re.search(r"(window|globalThis|document)\.\w+ *=[^=]", code), file.name
+        assert "</script" not in code, file.name
+
+
+def test_thousandths_keep_three_decimals():
+    packed = picture.thousandths([1.2345, -0.5, float("nan"), 99, -99])
+    values = np.frombuffer(base64.b64decode(packed), "<i2").tolist()
+    assert values == [1234, -500, -32768, 32767, -32767]
+
+
+def test_sphere_draws_the_functions_it_is_given():
+    """Every stop of both sliders comes from the reader's functions; what they do not give is left out."""
+
+    def read(made):
+        return [np.frombuffer(base64.b64decode(p["results"]), "<i2").reshape(-1, 3, len(p["base"])) / 1000
+                for p in made.data["presets"]]  # fmt: skip
+
+    stops = len(geometry_figures.SHIFTS) * len(geometry_figures.SCALES)
+    for grid, preset in zip(read(figures.sphere()), geometry_figures.PRESETS.values(), strict=True):
+        assert grid.shape[0] == stops
+        c, a = geometry_figures.SHIFTS[0], geometry_figures.SCALES[0]
+        x = [a * (v + c) for v in preset]
+        for i, function in enumerate((parts.project, parts.to_sphere, parts.layernorm)):
+            assert grid[0, i] == pytest.approx(function(x), abs=6e-4)
+
+    def unwritten(v):
+        raise NotImplementedError
+
+    mine = figures.sphere(lambda v: [7.0] * len(v), unwritten)
+    for grid in read(mine):
+        assert np.all(grid[:, 0] == 7) and np.all(grid[:, 1:] == -32.768)
+    assert "没有结果" in mine.alt
+    assert figures.sphere(unwritten, unwritten, unwritten).alt
+
+
+@pytest.mark.parametrize("base", geometry_figures.PRESETS.values())
+def test_frames_are_orthonormal_and_begin_at_the_top_with_all_ones(base):
+    frame = geometry_figures.frame_of(base)
+    assert frame @ frame.T == pytest.approx(np.eye(3), abs=1e-12)
+    assert frame[2] == pytest.approx(np.ones(len(base)) / len(base) ** 0.5)
+    for v in (base, parts.project(base), parts.to_sphere(base), parts.layernorm(base)):  # nothing gets lost
+        assert np.linalg.norm(frame @ np.array(v)) == pytest.approx(parts.length(v))
+
+
+def test_the_tokens_in_their_frame():
+    frame = geometry_figures.FRAME
+    assert frame @ frame.T == pytest.approx(np.eye(4))
+    assert (frame @ [1, 2, 3, 4]).tolist() == [5, -1, -2, 0]
+    alt = figures.tokens().alt
+    assert "24.095°" in alt and "65.905°" in alt and "90°" in alt
+
+
 def test_picture_shows_itself_as_an_escaped_figure():
-    picture = Picture(words("猫").png, 'a < "b"', "说明 & 看")
-    html = picture._repr_html_()
+    shown = Picture(words("猫").png, 'a < "b"', "说明 & 看")
+    html = shown._repr_html_()
     assert html.startswith("<figure") and html.endswith("</figure>")
     assert 'alt="a &lt; &quot;b&quot;"' in html and "说明 &amp; 看</figcaption>" in html
     assert 'src="data:image/png;base64,' in html and "max-width:100%" in html and "background:#fff" in html
     assert "width:400px" in html
-    assert repr(picture) == picture.alt
+    assert repr(shown) == shown.alt
     assert "figcaption" not in words("猫")._repr_html_()
 
 

@@ -38,8 +38,8 @@ from autograder import cli, gradebook, report, results, run, sandbox
 from autograder.collect import collect
 from autograder.course import Classroom, Course
 from autograder.report import COLUMNS, Row
-from rmslab import evidence
-from rmslab.checks import LESSONS, STEPS, implementation_mistakes, steps_of
+from rmslab import engine, evidence
+from rmslab.checks import LESSONS, implementation_mistakes, steps_of
 from rmslab.checks.implementation import SENTENCE
 from rmslab.compare import numbers
 
@@ -123,7 +123,6 @@ NORM = "        x_fp32 = x.float()\n"
 PRINTS_INPUTS = (NORM, NORM + "        print(x.tolist()); x_fp32 = x_fp32 - x_fp32.mean(-1, keepdim=True)\n")
 PRINTS_MUCH = (NORM, NORM + "        for _ in range(500): print('喵' * 1000)\n")
 WILD = {
-    "loop-in-norm": lambda: with_class((NORM, NORM + "        while x.requires_grad: pass\n")),
     "exit-in-cell": lambda: with_class(append="\n\nimport os\nos._exit(0)"),
     "exit-in-norm": lambda: with_class((NORM, "        import os; os._exit(1)\n" + NORM)),
     "memory-in-cell": lambda: with_class(
@@ -153,7 +152,7 @@ def wild(
     collect(classroom, [folder / "in"], folder / "class.csv")
     (folder / "scratch").mkdir()
     done = command(
-        "grade", "--classroom", classroom.root, "--timeout", 3, "--memory", 800,
+        "grade", "--classroom", classroom.root, "--timeout", 8, "--memory", 600,
         cwd=course.root, env=os.environ | {"TMPDIR": str(folder / "scratch")},
     )  # fmt: skip
     command("report", "--classroom", classroom.root, "--csv", folder / "a.csv", "--html", folder / "a.html")
@@ -179,17 +178,11 @@ def test_solved_is_full_untouched_is_blank_absent_is_missing(lesson, wild):
     assert fate(rows, "王五", lesson) == [(0, "missing", "") for _ in full]
 
 
-def intact(how: str) -> list[tuple[float, str, str]]:
-    """The first step keeps its points; the others ended so."""
-    return [(FULL["rmsnorm-weight"], "graded", ""), *[(0.0, how, "")] * 3]
-
-
 @pytest.mark.parametrize(
     ("student", "want"),
     [
-        ("loop-in-norm", intact("timeout")),
         ("exit-in-cell", [(0.0, "crashed", "")] * 4),
-        ("exit-in-norm", intact("crashed")),
+        ("exit-in-norm", [(FULL["rmsnorm-weight"], "graded", ""), *[(0.0, "crashed", "")] * 3]),
         ("memory-in-cell", [(0.0, "memory", "")] * 4),
         ("prints-endlessly", [(0.0, "timeout", "")] * 4),
         ("prints-much-and-leaves-processes", [(points, "graded", "") for points in FULL.values()]),
@@ -544,7 +537,6 @@ def test_a_file_that_was_collected_after_grading_is_not_missing(small):
         ("grade", "99-no-such"),
         ("grade", "--student", "nobody"),
         ("grade", "--student", "../solved"),
-        ("grade", "--require-sandbox"),
         ("grade", "--db", "nonsense"),
         ("grade", "--db", "sqlite:////no/such/folder/x.db"),
         ("grade", "--db", "postgresql://nobody@localhost:1/x"),
@@ -556,6 +548,12 @@ def test_a_file_that_was_collected_after_grading_is_not_missing(small):
 def test_problems_are_told_in_chinese(ask, small, capsys):
     assert cli.main([*ask, "--classroom", str(small.root)]) == 1
     assert HANZI.search(capsys.readouterr().err)
+
+
+def test_no_sandbox_where_one_is_required(small, monkeypatch, capsys):
+    monkeypatch.setattr(sandbox, "works", lambda: False)
+    assert cli.main(["grade", "--force", "--require-sandbox", "--classroom", str(small.root)]) == 1
+    assert "沙箱" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["grade", "report"])
@@ -618,9 +616,8 @@ def few_mistakes(monkeypatch) -> None:
 
 
 def points(transcript: run.Transcript, seed: str = "hidden") -> list[float]:
-    return [
-        STEPS[name].judge(STEPS[name].inputs(seed), transcript.evidence[name]).points for name in STEP_IDS
-    ]
+    steps = steps_of(LESSON)
+    return [engine.judge(step, step.inputs(seed), transcript.evidence[step.id]).points for step in steps]
 
 
 def test_the_seed_never_reaches_the_child(small, monkeypatch):
@@ -645,7 +642,7 @@ def test_student_code_finds_no_grader_around_it():
         "print(json.dumps([sorted(os.environ), os.listdir('.'), sys.stdin.read()]))"
     )
     names, files, stdin = json.loads(found.outputs["c0"][0]["text"])
-    assert set(names) <= {*sandbox.environment(), "LC_CTYPE", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
+    assert set(names) <= {*sandbox.environment(), "LC_CTYPE", "PWD", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
     assert set(files) <= {".ipython", ".matplotlib"} and stdin == "" and points(found) == list(FULL.values())
 
 
@@ -698,6 +695,30 @@ def test_evidence_before_the_inputs_are_known_is_a_crash():
     forged = {"event": "evidence", "id": "rmsnorm-norm", "evidence": {"norm": 1e999}, "output": 7}
     found = ran(TO_ALL.format(f"{json.dumps(forged)}\n".encode()))
     assert points(found) == list(FULL.values()) and found.fatal == {"c0": "crashed"}
+
+
+def test_after_the_last_try_what_is_left_ends_alike(monkeypatch):
+    monkeypatch.setattr(run, "RETRIES", 0)
+    found = ran("import os\nclass RMSNorm(RMSNorm):\n    def forward(self, x):\n        os._exit(1)")
+    assert found.fatal.items() >= {"rmsnorm-forward": "crashed", "rmsnorm-module": "crashed"}.items()
+
+
+def test_a_loop_inside_norm_costs_the_steps_that_need_it():
+    found = ran("class RMSNorm(RMSNorm):\n    def _norm(self, x):\n        while True: pass", timeout=2)
+    assert found.fatal == {name: "timeout" for name in STEP_IDS[1:]}
+    assert list(found.evidence) == STEP_IDS[:1]
+
+
+def test_writing_without_end_fills_no_disk(few_mistakes):
+    code = "import os\nclass RMSNorm(RMSNorm):\n    def forward(self, x):\n"
+    found = ran(code + "        while True: os.write(2, bytes(10**7))")
+    assert not found.fatal and points(found)[2:] == [0, 0]
+
+
+def test_what_no_file_can_hold_is_written_all_the_same(classroom):
+    step = results.StepResult("s", 0, 1, "error", message="半个字符 \ud800")
+    results.write(classroom, results.Result("张三", "l", "k", "now", "", [step]))
+    assert results.read(classroom, "张三", "l").steps[0].message.startswith("半个字符")
 
 
 def test_experiments_are_not_run():

@@ -15,8 +15,11 @@ from nbgrader.api import Gradebook
 from autograder.collect import collect
 from autograder.course import Classroom
 from autograder.grade import grade
+from autograder.report import rows
 from autograder.results import read_all
 from rmslab.checks import LESSONS, steps_of
+
+pytestmark = pytest.mark.timeout(900)  # stock nbgrader starts a kernel for every submission
 
 # Code that talks on every channel: as part of an answer it must not change a score.
 NOISE = """
@@ -50,7 +53,43 @@ def hand(**changes: tuple[str, str]) -> dict:
     return notebook
 
 
+def geometry(**changes: tuple[str, str]) -> dict:
+    """The solved lesson 03 with parts of its answers replaced, by the middle of their grade_id."""
+    notebook = answered("03-geometry")
+    for name, change in changes.items():
+        cell = find(notebook, f"geometry-{name}-answer")
+        assert change[0] in source(cell)
+        cell["source"] = source(cell).replace(*change)
+    return notebook
+
+
+def motivation(**changes: tuple[str, str]) -> dict:
+    """The solved lesson 01 with parts of its answers replaced, by the part of the grade_id in the middle."""
+    notebook = answered("01-motivation")
+    for name, change in changes.items():
+        cell = find(notebook, f"motivation-{name}-answer")
+        assert change[0] in source(cell)
+        cell["source"] = source(cell).replace(*change)
+    return notebook
+
+
 HONEST = {
+    "01-motivation": {
+        "untouched": lambda: released("01-motivation"),
+        "solved": lambda: answered("01-motivation"),
+        "follow-through": lambda: motivation(
+            axes=("batchnorm_axes=(0, 1),\n    batchnorm_shape=(1, 1, 4)",
+                  "batchnorm_axes=(0,),\n    batchnorm_shape=(1, 3, 4)"),
+            divergence=("first_nan_step=25", "first_nan_step=31"),
+        ),
+        "tensors": lambda: motivation(
+            scales=(".sqrt().item()", ".sqrt()"), axes=("layernorm_axes=(2,)", "layernorm_axes=-1"),
+        ),
+        "noisy-wrong": lambda: motivation(
+            predict=("shallow=", "shallow=..., #"),
+            scales=("scales.append(", "print(h); import warnings; warnings.warn('!'); scales.append(2 * "),
+        ),
+    },
     "02-hand-calculation": {
         "untouched": lambda: released("02-hand-calculation"),
         "solved": lambda: answered("02-hand-calculation"),
@@ -67,6 +106,23 @@ HONEST = {
                 "print(v); import warnings; warnings.warn('!'); return [a / mean_square for a in v]",
             )
         ),
+    },
+    "03-geometry": {
+        "untouched": lambda: released("03-geometry"),
+        "solved": lambda: answered("03-geometry"),
+        "follow-through": lambda: geometry(
+            project=("return [a - mean for a in v]", "return [mean for a in v]"),
+            angle=("mao=24.095", "mao=30"), invariance=('rms_twice="A"', 'rms_twice=" a）"'),
+        ),
+        "noisy-wrong": lambda: geometry(
+            project=("mean = sum", "print(v); import warnings; warnings.warn('!'); mean = sum"),
+            sphere=(
+                "return [a / size * len(v) ** 0.5",
+                "import sys; print('!', file=sys.stderr); return [a / size",
+            ),
+            compose=("to_sphere(project(v))", "project(to_sphere(v))"),
+        ),
+        "exits": lambda: geometry(sphere=("size = sum", "raise SystemExit; size = sum")),
     },
     "04-implementation": {
         "untouched": lambda: released(),
@@ -105,7 +161,7 @@ def nbgrader(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
         [sys.executable, "-m", "nbgrader", *arguments], cwd=folder, env=os.environ | {"PATH": path},
-        capture_output=True, text=True, encoding="utf-8", timeout=280,
+        capture_output=True, text=True, encoding="utf-8", timeout=600,
     )  # fmt: skip
 
 
@@ -144,6 +200,39 @@ def test_noise_and_number_types_change_nothing(graded):
     assert stock["tensors", "02-hand-calculation", "hand-yu"] == 3
     assert stock["tensors", "02-hand-calculation", "hand-reading"] == 3
     assert stock["noisy-wrong", "02-hand-calculation", "hand-python"] == 2
+    key = ("follow-through", "03-geometry")
+    through = {step: stock[*key, f"geometry-{step}"] for step in ("project", "sphere")}
+    assert through == {"project": 0, "sphere": 4}
+    assert stock["follow-through", "03-geometry", "geometry-compose"] == 3
+    assert stock["follow-through", "03-geometry", "geometry-angle"] == 1.5
+    assert stock["follow-through", "03-geometry", "geometry-invariance"] == 2
+    assert stock["noisy-wrong", "03-geometry", "geometry-project"] == 4
+    assert stock["noisy-wrong", "03-geometry", "geometry-sphere"] == 0
+    assert stock["noisy-wrong", "03-geometry", "geometry-compose"] == 0
+
+
+def test_a_person_grades_what_a_person_must(graded):
+    """The explanation of lesson 03: nothing where untouched, waiting where written; in both graders."""
+    course, classroom, ours, _ = graded
+    name = ("03-geometry", "geometry-explain")
+    for book in (ours, scores(classroom)):
+        assert book["untouched", *name] == 0 and book["solved", *name] is None
+    status = {(r.student, r.step): r.status for r in rows(classroom)}
+    assert status["untouched", name[1]] == "blank" and status["solved", name[1]] == "needs_manual"
+    with closing(Gradebook(classroom.db_url)) as gradebook:
+        found = gradebook.find_grade(name[1], name[0], name[0], "solved")
+        assert found.needs_manual_grade and found.max_score == 2
+        found.manual_score = 1.5
+        gradebook.db.commit()
+    try:
+        grade(course, classroom, [name[0]], students=["solved"], force=True)
+        mine = {(r.student, r.step): r for r in rows(classroom)}["solved", name[1]]
+        assert (mine.points, mine.status) == (1.5, "graded")
+    finally:
+        with closing(Gradebook(classroom.db_url)) as gradebook:
+            gradebook.find_grade(name[1], name[0], name[0], "solved").manual_score = None
+            gradebook.db.commit()
+    assert "参考回答" not in classroom.feedback("untouched", name[0]).read_text("utf-8")
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -155,7 +244,7 @@ def test_stock_feedback_and_export(graded, lesson):
     with (course.root / "grades.csv").open(encoding="utf-8") as file:
         totals = {(r["student_id"], r["assignment"]): float(r["score"]) for r in csv.DictReader(file)}
     for student in HONEST[lesson]:
-        mine = sum(points for (who, what, _), points in ours.items() if (who, what) == (student, lesson))
+        mine = sum(points or 0 for (who, what, _), points in ours.items() if (who, what) == (student, lesson))
         assert totals[student, lesson] == pytest.approx(mine)
 
 

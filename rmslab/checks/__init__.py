@@ -1,9 +1,11 @@
 """Every graded step of every lesson. A lesson's checks live in files that begin with its subject."""
 
-from rmslab.checks import hand, implementation
+from rmslab.checks import geometry, hand, implementation, motivation
 from rmslab.step import Step
 
-STEPS: dict[str, Step] = {step.id: step for step in (*hand.STEPS, *implementation.STEPS)}
+STEPS: dict[str, Step] = {
+    step.id: step for step in (*motivation.STEPS, *hand.STEPS, *geometry.STEPS, *implementation.STEPS)
+}
 
 
 def steps_of(lesson: str) -> list[Step]:

@@ -5,17 +5,17 @@ feature, shape and dtype of the input, no mutation, differentiable. References a
 the formula (Zhang & Sennrich 2019, with ε inside as in T5, LLaMA and torch.nn.RMSNorm).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
 
 from rmslab import evidence
 from rmslab.checks import implementation_mistakes as mistakes
-from rmslab.compare import RTOL_SINGLE, alike, close, numbers, rounded, rtol
-from rmslab.diagnosis import answer, explain
+from rmslab.compare import RTOL, RTOL_SINGLE, alike, close, numbers, rounded, rtol
+from rmslab.diagnosis import Mistake, answer, explain, pairs
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 # Points of each named check. Without the first of a step nothing else is worth anything: identity, too,
@@ -263,15 +263,22 @@ def signature(case: Json, seen: Any) -> Any:
     """An observation reduced to what identifies a mistake."""
     if not isinstance(seen, dict):
         return seen
-    if "whole" in seen:
-        seen = seen | {"whole": find(case | {"kind": "call"}, {"y": seen["whole"]}, "input") is None}
+    try:
+        y = evidence.decode(seen.get("y"))
+    except evidence.BadEvidence:
+        return seen
+    if "whole" in seen:  # says something only where _norm did not raise precision
+        whole = y.dtype in RTOL and find(case | {"kind": "call"}, {"y": seen["whole"]}, "input") is None
+        seen = seen | {"whole": whole}
     if case["kind"] == "call" and case["x"]["dtype"] in ("float16", "bfloat16"):
-        try:  # what was computed in half precision wobbles in half precision, whatever dtype it ends in
-            y = evidence.decode(seen.get("y"))
-        except evidence.BadEvidence:
-            return seen
+        # What was computed in half precision wobbles in half precision, whatever dtype it ends in.
         half = y.to(getattr(torch, case["x"]["dtype"]))
         return seen | {"y": evidence.encode(half), "dtype": evidence.dtype_name(y.dtype)}
+    if case["kind"] == "gradient" and "x_grad" in seen:
+        steep = evidence.decode(seen["x_grad"])
+        if not evidence.decode(case["x"]).any():  # how steep a formula is at exactly 0 is its own affair
+            return seen | {"x_grad": bool(steep.isfinite().all())}
+        return seen | {"x_grad": evidence.encode(steep.to(y.dtype) if y.dtype in RTOL else steep)}
     return seen
 
 
@@ -318,15 +325,114 @@ class Given:
         return isinstance(other, Given) and self.text == other.text
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1 << 15)
 def evidence_of(probe: Callable, given: Given, parts: tuple[type, ...]) -> Json:
     """What the reference with those parts replaced shows on the same inputs."""
     return probe(given.inputs, answer(parts, mistakes.RMSNormInParts))
 
 
-def _ends(flags: list[bool]) -> tuple[int, int]:
-    """Positions of the first and the last True."""
-    return flags.index(True), len(flags) - 1 - flags[::-1].index(True)
+class Comparison:
+    """One answer's failing checks beside what a mistake shows on them, case by case, cheapest first.
+
+    Where one of two mistakes leaves a case exactly as the reference has it, the pair shows what the other
+    one shows; and neither of the two, alone, may fail a check that the answer passes. So most pairs are ruled
+    out without running.
+    """
+
+    def __init__(
+        self, inputs: Json, observed: Any, probe: Callable, cases: str, target: str, found: Findings
+    ) -> None:
+        self.inputs, self.observed, self.probe = inputs, observed, probe
+        self.cases, self.target, self.found = cases, target, found
+        self.failing = [check for check, group in found.items() if any(group)]
+        places = [(check, k) for check in self.failing for k in range(len(found[check]))]
+        self.places = sorted(places, key=lambda place: not found[place[0]][place[1]])  # failures first
+        passed = [check for check in found if check not in self.failing]
+        self.passed = [(check, k) for check in passed for k in range(len(found[check]))]
+        empty = {group: {} for group in inputs}
+        self.keys = {
+            (check, k): Given(empty | {cases: {check: [inputs[cases][check][k]]}})
+            for check, k in (*self.places, *self.passed)
+        }
+        self.all = Given(inputs)
+        self.known: dict[tuple, bool] = {}
+
+    def shows(self, place: tuple[str, int], parts: tuple[type, ...]) -> Any:
+        return read(evidence_of(self.probe, self.keys[place], parts), self.target, place[0], 0)
+
+    def same(self, place: tuple[str, int], here: Any, there: Any) -> bool:
+        check, k = place
+        case = self.inputs[self.cases][check][k]
+        if case["kind"] == "meta" and evidence.is_error(here) and self.found[check][k] is None:
+            return True  # values are needed there, which proves nothing
+        return alike(signature(case, here), signature(case, there))
+
+    def fits(self, place: tuple[str, int], parts: tuple[type, ...]) -> bool:
+        """Whether the mistake shows what the answer shows in one case."""
+        key = (place, parts)
+        if key not in self.known:
+            here = read(self.observed, self.target, *place)
+            try:
+                self.known[key] = self.same(place, here, self.shows(place, parts))
+            except evidence.BadEvidence:
+                self.known[key] = False
+        return self.known[key]
+
+    def idle(self, place: tuple[str, int], part: type, mode: tuple[type, ...]) -> bool:
+        """Whether the mistake leaves one case as it is without it (at ordinary scales: up to ε = 1e-6)."""
+        key = (place, part, mode)
+        if key not in self.known:
+            plain, changed = self.shows(place, mode), self.shows(place, (*mode, part))
+            if place[0] == "value" and "y" in plain and "y" in changed and "data" in changed["y"]:
+                x, y = evidence.decode(plain["y"]), evidence.decode(changed["y"])
+                self.known[key] = x.dtype == y.dtype and x.shape == y.shape and bool(close(y, x, 1e-5).all())
+            else:
+                self.known[key] = plain == changed
+        return self.known[key]
+
+    def passes(self, place: tuple[str, int], parts: tuple[type, ...]) -> bool:
+        """Whether the mistake passes one case."""
+        key = (place, parts, "passes")
+        if key not in self.known:
+            dtype = "input" if place[0] == "dtype" else "any"
+            case = self.inputs[self.cases][place[0]][place[1]]
+            self.known[key] = find(case, self.shows(place, parts), dtype) is None
+        return self.known[key]
+
+    def likely(self, mode: tuple[type, ...]) -> Iterator[tuple[Mistake, Mistake]]:
+        """Pairs that agree with the answer in each failing case."""
+        first = self.places[0]
+        starts = [place for place in self.passed if place[1] == 0]
+        known = [m for m in mistakes.MISTAKES if all(self.passes(place, (*mode, m.part)) for place in starts)]
+        idle = {m: self.idle(first, m.part, mode) for m in known}
+        alone = {m for m in known if not idle[m] and self.fits(first, (*mode, m.part))}
+        for a, b in pairs(known):
+            if (idle[a] and b not in alone) or (idle[b] and a not in alone):
+                continue
+            shown = partial(self.shown_by_pair, a.part, b.part, mode)
+            if all(self.fits(place, shown(place)) for place in self.places) and all(
+                self.passes(place, shown(place)) for place in self.passed
+            ):
+                yield a, b
+
+    def shown_by_pair(self, a: type, b: type, mode: tuple[type, ...], place: tuple[str, int]) -> tuple:
+        """The fewest parts that show what both show in one case."""
+        if self.idle(place, a, mode):
+            return (*mode, b)
+        return (*mode, a) if self.idle(place, b, mode) else (*mode, a, b)
+
+    def matches(self, parts: tuple[type, ...], examine_all: Callable[[Json, Any], Findings]) -> bool:
+        if not all(self.fits(place, parts) for place in self.places):
+            return False
+        theirs = examine_all(self.inputs, evidence_of(self.probe, self.all, parts))
+        return [check for check, group in theirs.items() if any(group)] == self.failing
+
+
+def without_norm(observed: Any) -> bool:
+    """Whether the class has no ``_norm`` of its own, so that ``forward`` was judged in its place."""
+    group = observed.get("norm", {}).get("precision", [])
+    seen = [one for one in group if isinstance(one, dict) and not evidence.is_error(one)]
+    return bool(seen) and not any("whole" in one for one in seen)
 
 
 def diagnose(
@@ -338,33 +444,19 @@ def diagnose(
     examine_all: Callable[[Json, Any], Findings],
     found: Findings,
 ) -> tuple[str, ...]:
-    """Mistakes that fail the same checks in the same way."""
-    failing = [check for check, group in found.items() if any(group)]
-    # The first and the last failing case of each failing check rule out almost everything.
-    few = [(c, i) for c in failing for i in sorted({*_ends([bool(f) for f in found[c]])})]
-    empty: Json = {group: {} for group in inputs}
-    screens = [Given(empty | {cases: {c: [inputs[cases][c][i]]}}) for c, i in few]
-    whole = Given(inputs)
-
-    def sign(evidence_there: Any, check: str, case: int, row: int) -> Any:
-        return signature(inputs[cases][check][case], read(evidence_there, target, check, row))
-
-    def shows(parts: tuple[type, ...], n: int) -> Any:
-        check, case = few[n]
-        return sign(evidence_of(probe, screens[n], parts), check, case, 0)
-
-    def confirm(parts: tuple[type, ...]) -> bool:
-        theirs = evidence_of(probe, whole, parts)
-        if [c for c, group in examine_all(inputs, theirs).items() if any(group)] != failing:
-            return False
-        return all(
-            alike(sign(observed, c, k, k), sign(theirs, c, k, k))
-            for c in failing
-            for k in range(len(inputs[cases][c]))
+    """Mistakes that fail the same checks in the same way, made in ``_norm`` or else in ``forward``."""
+    compared = Comparison(inputs, observed, probe, cases, target, found)
+    inline = (mistakes.AllInForward,)
+    modes = [inline] if without_norm(observed) else [(), inline] if target == "own" else [()]
+    for mode, two in [(mode, False) for mode in modes] + [(modes[0], True)]:
+        named = explain(
+            () if two else mistakes.MISTAKES,
+            lambda parts, mode=mode: compared.matches((*mode, *parts), examine_all),
+            compared.likely(mode) if two else (),
         )
-
-    seen = [sign(observed, c, i, i) for c, i in few]
-    return explain(mistakes.MISTAKES, seen, shows, alike, confirm)
+        if named:
+            return named
+    return ()
 
 
 def plain(step: str, table: dict[str, float], target: str) -> Callable[[Json, Any, Callable], Verdict]:
@@ -486,12 +578,12 @@ def weight(inputs: Json, observed: Any, probe: Callable) -> Verdict:
     cases = range(len(inputs["weight"]["parameter"]))
     given = Given(inputs)
 
-    def shows(parts: tuple[type, ...], n: int) -> Any:
-        return weight_signature(read(evidence_of(probe, given, parts), "weight", "parameter", n))
-
-    seen = [weight_signature(read(observed, "weight", "parameter", i)) for i in cases]
+    def shown(there: Any) -> list[Any]:
+        return [weight_signature(read(there, "weight", "parameter", i)) for i in cases]
 
     def diagnosis(first: str, failed: Any) -> tuple[str, ...]:
-        return explain(mistakes.MISTAKES, seen, shows, alike, lambda parts: True)
+        # No pairs: a constructed module shows nothing but its weight.
+        return explain(mistakes.MISTAKES, lambda parts: alike(seen, shown(evidence_of(probe, given, parts))))
 
+    seen = shown(observed)
     return conclude("rmsnorm-weight", WEIGHT, found, diagnosis)

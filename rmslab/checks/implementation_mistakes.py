@@ -2,10 +2,12 @@
 
 The contract is cut along the course's five labels; a mistake is a mixin that replaces one part, so that two
 mistakes of different families can be combined. Diagnosis compares behaviour only, so each mixin stands for
-every spelling of its mistake. The words are in the message catalogue, under the same ids.
+every spelling of its mistake; where spellings differ on some input, one id has several mixins. The words are
+in the message catalogue, under the same ids.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from rmslab.diagnosis import Mistake
@@ -22,8 +24,14 @@ class RMSNormInParts(nn.Module):
     def make_weight(self, hidden_size):
         self.weight = nn.Parameter(torch.ones(hidden_size))
 
+    def enter(self, x):
+        return x
+
     def raise_precision(self, x):  # ①
         return x.float()
+
+    def centre(self, x):
+        return x
 
     def square(self, x):  # ②
         return x * x
@@ -34,15 +42,36 @@ class RMSNormInParts(nn.Module):
     def inverse_root(self, mean_square):  # ④
         return torch.rsqrt(mean_square + self.eps)
 
-    def _norm(self, x):
-        x = self.raise_precision(x)
-        return x * self.inverse_root(self.mean_square(self.square(x)))
+    def multiply(self, x, r):
+        return x * r
 
-    def scale(self, normalized, x):  # ⑤
-        return (normalized * self.weight).to(x.dtype)
+    def normalize(self, x):  # ① to ④
+        x = self.centre(self.raise_precision(self.enter(x)))
+        return self.multiply(x, self.inverse_root(self.mean_square(self.square(x))))
+
+    def _norm(self, x):
+        return self.normalize(x)
+
+    def normalized(self, x):
+        return self._norm(x)
+
+    def scale(self, normalized, x):  # ⑤, first half
+        return normalized * self.weight
+
+    def restore(self, y, x):  # ⑤, second half
+        return y.to(x.dtype)
 
     def forward(self, x):
-        return self.scale(self._norm(x), x)
+        return self.restore(self.scale(self.normalized(x), x), x)
+
+
+class AllInForward:
+    """For a class without ``_norm``, or whose ``forward`` does ① to ④ itself."""
+
+    _norm = None
+
+    def normalized(self, x):
+        return self.normalize(x)
 
 
 MISTAKES: list[Mistake] = []
@@ -65,31 +94,73 @@ class _:
         return x
 
 
+@mistake("half-statistics", "precision")
+class _:
+    def raise_precision(self, x):
+        return x.bfloat16()
+
+
+@mistake("half-statistics", "precision")
+class _:
+    def square(self, x):
+        return super().square(x.bfloat16())
+
+    def inverse_root(self, mean_square):
+        return super().inverse_root(mean_square).float()
+
+
 @mistake("upcast-only-in-forward", "precision")
 class _:
     def raise_precision(self, x):
         return x
 
     def forward(self, x):
-        return self.scale(self._norm(x.float()), x)
+        return self.restore(self.scale(self.normalized(x.float()), x), x)
 
 
 @mistake("square-before-upcast", "precision")
 class _:
-    def _norm(self, x):
-        return x.float() * self.inverse_root(self.mean_square(self.square(x)).float())
+    def raise_precision(self, x):
+        return x
+
+    def inverse_root(self, mean_square):
+        return super().inverse_root(mean_square.float())
+
+    def multiply(self, x, r):
+        return super().multiply(x.float(), r)
 
 
 @mistake("square-before-upcast", "precision")
 class _:
-    def _norm(self, x):
-        return x.float() * self.inverse_root(self.mean_square(self.square(x).float()))
+    def raise_precision(self, x):
+        return x
+
+    def square(self, x):
+        return super().square(x).float()
+
+    def multiply(self, x, r):
+        return super().multiply(x.float(), r)
 
 
 @mistake("square-before-upcast", "precision")
-class _:
-    def _norm(self, x):  # the product is rounded to the input's dtype as well
-        return x * self.inverse_root(self.mean_square(self.square(x).float())).to(x.dtype)
+class _:  # the root is taken in the input's dtype too
+    def raise_precision(self, x):
+        return x
+
+    def multiply(self, x, r):
+        return super().multiply(x.float(), r)
+
+
+@mistake("square-before-upcast", "precision")
+class _:  # the product is rounded to the input's dtype as well
+    def raise_precision(self, x):
+        return x
+
+    def square(self, x):
+        return super().square(x).float()
+
+    def multiply(self, x, r):
+        return super().multiply(x, r.to(x.dtype))
 
 
 @mistake("norm-returns-half", "precision")
@@ -98,37 +169,55 @@ class _:
         return super()._norm(x).to(x.dtype)
 
 
+@mistake("norm-returns-half", "precision")
+class _:  # the inverse root is rounded, then multiplied
+    def enter(self, x):
+        self.dtype = x.dtype
+        return x
+
+    def multiply(self, x, r):
+        return super().multiply(x.to(self.dtype), r.to(self.dtype))
+
+
+class Clamped:
+    def raise_precision(self, x):
+        return super().raise_precision(x.clamp(-self.limit, self.limit))
+
+
+for limit in (10.0, 100.0, 250.0, 255.0, 256.0):
+    mistake("input-clamped", "precision")(type("_", (Clamped,), {"limit": limit}))
+
+
 # --- ② 平方 and ③ 沿特征求均值: which statistic ------------------------------------------------------------
 
 
 @mistake("layernorm", "statistic")
 class _:
-    def raise_precision(self, x):
-        x = super().raise_precision(x)
+    def centre(self, x):
         return x - x.mean(-1, keepdim=True)
 
 
 @mistake("layernorm", "statistic")
 class _:  # torch.var's default divides by d - 1
-    def raise_precision(self, x):
-        x = super().raise_precision(x)
+    def centre(self, x):
         return x - x.mean(-1, keepdim=True)
 
     def mean_square(self, squares):
-        return squares.sum(-1, keepdim=True) / (squares.shape[-1] - 1)
+        d = squares.shape[-1]
+        return super().mean_square(squares) * d / (d - 1)
 
 
 @mistake("variance-without-centring", "statistic")
 class _:
     def square(self, x):
-        return (x - x.mean(-1, keepdim=True)).square()
+        return super().square(x - x.mean(-1, keepdim=True))
 
 
 @mistake("variance-without-centring", "statistic")
 class _:
     def square(self, x):
         d = x.shape[-1]
-        return (x - x.mean(-1, keepdim=True)).square() * d / (d - 1)
+        return super().square(x - x.mean(-1, keepdim=True)) * d / (d - 1)
 
 
 @mistake("sum-not-mean", "statistic")
@@ -137,10 +226,41 @@ class _:
         return squares.sum(-1, keepdim=True)
 
 
+@mistake("sum-not-mean", "statistic")
+class _:  # together with a mistake of the axis
+    def mean_square(self, squares):
+        return super().mean_square(squares) * squares.shape[-1]
+
+
+@mistake("sum-not-mean", "statistic")
+class _:  # F.normalize, whose ε is only a floor
+    def normalize(self, x):
+        return F.normalize(self.centre(self.raise_precision(self.enter(x))), dim=-1)
+
+
+@mistake("sum-not-mean", "statistic")
+class _:
+    def normalize(self, x):
+        return F.normalize(self.centre(self.raise_precision(self.enter(x))), dim=-1, eps=self.eps)
+
+
+@mistake("mean-divided-again", "statistic")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares) / squares.shape[-1]
+
+
+@mistake("mean-divided-again", "statistic")
+class _:  # the unit vector divided by √d instead of multiplied
+    def mean_square(self, squares):
+        return super().mean_square(squares) * squares.shape[-1] ** 2
+
+
 @mistake("n-minus-one", "statistic")
 class _:
     def mean_square(self, squares):
-        return squares.sum(-1, keepdim=True) / (squares.shape[-1] - 1)
+        d = squares.shape[-1]
+        return super().mean_square(squares) * d / (d - 1)
 
 
 @mistake("mean-before-square", "statistic")
@@ -161,6 +281,12 @@ class _:
         return 1 / (mean_square + self.eps)
 
 
+@mistake("mean-absolute", "statistic")
+class _:
+    def square(self, x):
+        return x.abs()
+
+
 @mistake("maximum-not-mean", "statistic")
 class _:
     def square(self, x):
@@ -173,10 +299,106 @@ class _:
         return 1 / (mean_square + self.eps)
 
 
+@mistake("maximum-not-mean", "statistic")
+class _:
+    def mean_square(self, squares):
+        return squares.amax(-1, keepdim=True)
+
+
+@mistake("median-not-mean", "statistic")
+class _:
+    def mean_square(self, squares):
+        return squares.median(-1, keepdim=True).values
+
+
+@mistake("partial-statistic", "statistic")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares[..., : squares.shape[-1] // 2])
+
+
+@mistake("partial-statistic", "statistic")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares[..., :-1])
+
+
+@mistake("partial-statistic", "statistic")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares[..., 1:])
+
+
 @mistake("no-normalisation", "statistic")
 class _:
-    def _norm(self, x):
-        return self.raise_precision(x)
+    def normalize(self, x):
+        return self.raise_precision(self.enter(x))
+
+
+@mistake("no-normalisation", "statistic")
+class _:
+    def normalize(self, x):
+        return self.enter(x)
+
+
+@mistake("returns-statistic", "statistic")
+class _:
+    def multiply(self, x, r):
+        return r
+
+
+@mistake("returns-statistic", "statistic")
+class _:
+    def multiply(self, x, r):
+        return 1 / r
+
+
+@mistake("returns-statistic", "statistic")
+class _:
+    def inverse_root(self, mean_square):
+        return mean_square
+
+    def multiply(self, x, r):
+        return r
+
+
+@mistake("sign-lost", "statistic")
+class _:
+    def multiply(self, x, r):
+        return super().multiply(x.abs(), r)
+
+
+@mistake("sign-lost", "statistic")
+class _:  # by a root, whose gradient at 0 is not finite
+    def multiply(self, x, r):
+        return super().multiply(self.square(x).sqrt(), r)
+
+
+@mistake("scales-the-squares", "statistic")
+class _:
+    def multiply(self, x, r):
+        return super().multiply(self.square(x), r)
+
+
+@mistake("scales-the-squares", "statistic")
+class _:  # the share of each square in their sum
+    def inverse_root(self, mean_square):
+        return 1 / (mean_square + self.eps)
+
+    def mean_square(self, squares):
+        return super().mean_square(squares) * squares.shape[-1]
+
+    def multiply(self, x, r):
+        return super().multiply(self.square(x), r)
+
+
+@mistake("scales-the-squares", "statistic")
+class _:  # x itself is overwritten by its square
+    def centre(self, x):
+        return super().square(x)
+
+    def square(self, x):
+        return x
 
 
 # --- ③ 沿特征求均值: which axis ----------------------------------------------------------------------------
@@ -188,6 +410,18 @@ class _:
         return super().mean_square(squares).squeeze(-1)
 
 
+@mistake("no-keepdim", "axis")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares).squeeze(-1).unsqueeze(1)
+
+
+@mistake("no-keepdim", "axis")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares).squeeze(-1).unsqueeze(0)
+
+
 @mistake("mean-over-tokens", "axis")
 class _:
     def mean_square(self, squares):
@@ -196,6 +430,15 @@ class _:
 
 @mistake("mean-over-batch", "axis")
 class _:
+    def mean_square(self, squares):
+        return squares.mean(0, keepdim=True)
+
+
+@mistake("mean-over-batch", "axis")
+class _:  # with centring: BatchNorm
+    def centre(self, x):
+        return x - x.mean(0, keepdim=True)
+
     def mean_square(self, squares):
         return squares.mean(0, keepdim=True)
 
@@ -212,6 +455,24 @@ class _:
         return squares.mean((-2, -1), keepdim=True)
 
 
+@mistake("mean-over-everything", "axis")
+class _:
+    def mean_square(self, squares):
+        return squares.mean((1, 2), keepdim=True)
+
+
+@mistake("mean-over-everything", "axis")
+class _:  # a sum over one token, a count over all
+    def mean_square(self, squares):
+        return squares.sum(-1, keepdim=True) / squares.numel()
+
+
+@mistake("mean-over-everything", "axis")
+class _:
+    def mean_square(self, squares):
+        return squares.sum() / squares.shape[-1]
+
+
 @mistake("fixed-axis", "axis")
 class _:
     def mean_square(self, squares):
@@ -224,23 +485,92 @@ class _:
         return squares.mean(1, keepdim=True)
 
 
+@mistake("fixed-axis", "axis")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares) * squares.shape[-1] / squares.shape[0]
+
+
+@mistake("fixed-axis", "axis")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares) * squares.shape[-1] / squares.shape[1]
+
+
 @mistake("fixed-rank", "axis")
 class _:
-    def raise_precision(self, x):
+    def enter(self, x):
         _batch, _length, _features = x.shape
-        return super().raise_precision(x)
+        return x
+
+
+@mistake("fixed-rank", "axis")
+class _:
+    def enter(self, x):
+        _length, _features = x.shape
+        return x
+
+
+@mistake("fixed-rank", "axis")
+class _:
+    def enter(self, x):
+        assert x.dim() == 3
+        return x
+
+
+@mistake("fixed-rank", "axis")
+class _:
+    def enter(self, x):
+        torch.einsum("btd,btd->bt", x, x)
+        return x
+
+
+@mistake("fixed-rank", "axis")
+class _:
+    def mean_square(self, squares):
+        return super().mean_square(squares).squeeze(-1)[:, :, None]
 
 
 @mistake("fixed-width", "axis")
 class _:
     def mean_square(self, squares):
-        return squares.sum(-1, keepdim=True) / 4
+        return super().mean_square(squares) * squares.shape[-1] / 4
+
+
+@mistake("fixed-width", "parameter")
+class _:
+    def make_weight(self, hidden_size):
+        self.weight = nn.Parameter(torch.ones(4))
 
 
 @mistake("view-on-strides", "axis")
 class _:
-    def _norm(self, x):
-        return super()._norm(x.view(-1, x.shape[-1])).view(x.shape)
+    def normalize(self, x):
+        return super().normalize(x.view(-1, x.shape[-1])).view(x.shape)
+
+
+@mistake("shape-not-restored", "axis")
+class _:
+    def normalize(self, x):
+        return super().normalize(x.reshape(-1, x.shape[-1]))
+
+
+@mistake("shape-not-restored", "axis")
+class _:
+    def restore(self, y, x):
+        return super().restore(y, x).squeeze()
+
+
+@mistake("shape-not-restored", "axis")
+class _:
+    def restore(self, y, x):
+        return super().restore(y, x).reshape(-1, y.shape[-1])
+
+
+@mistake("shape-not-restored", "axis")
+class _:
+    def enter(self, x):
+        return x.unsqueeze(0) if x.dim() == 1 else x
 
 
 # --- ④ 加 ε 开方取倒 ---------------------------------------------------------------------------------------
@@ -255,7 +585,13 @@ class _:
 @mistake("multiplied-by-rms", "root")
 class _:
     def inverse_root(self, mean_square):
-        return torch.sqrt(mean_square + self.eps)
+        return 1 / super().inverse_root(mean_square)
+
+
+@mistake("squared-not-rooted", "root")
+class _:
+    def inverse_root(self, mean_square):
+        return 1 / (mean_square + self.eps).square()
 
 
 @mistake("root-twice", "root")
@@ -264,10 +600,31 @@ class _:
         return torch.rsqrt(torch.sqrt(mean_square) + self.eps)
 
 
+@mistake("root-twice", "root")
+class _:
+    def inverse_root(self, mean_square):
+        return super().inverse_root(mean_square).sqrt()
+
+
 @mistake("no-epsilon", "epsilon")
 class _:
     def inverse_root(self, mean_square):
         return torch.rsqrt(mean_square)
+
+
+@mistake("no-epsilon", "epsilon")
+class _:  # the zero vector is looked after in another way
+    def inverse_root(self, mean_square):
+        return torch.rsqrt(torch.where(mean_square == 0, 1.0, mean_square))
+
+
+@mistake("no-epsilon", "epsilon")
+class _:  # the same, but its gradient is not
+    def normalize(self, x):
+        return torch.nan_to_num(super().normalize(x))
+
+    def inverse_root(self, mean_square):
+        return 1 / torch.sqrt(mean_square)
 
 
 @mistake("epsilon-outside", "epsilon")
@@ -276,16 +633,27 @@ class _:
         return 1 / (torch.sqrt(mean_square) + self.eps)
 
 
-@mistake("epsilon-fixed", "epsilon")
-class _:
+@mistake("epsilon-outside", "epsilon")
+class _:  # by a vector norm, whose gradient at zero is 0
     def inverse_root(self, mean_square):
-        return torch.rsqrt(mean_square + 1e-6)
+        rms = torch.sqrt(torch.where(mean_square == 0, 1.0, mean_square))
+        return 1 / (torch.where(mean_square == 0, 0.0, rms) + self.eps)
 
 
-@mistake("epsilon-fixed", "epsilon")
-class _:
+@mistake("epsilon-outside", "epsilon")
+class _:  # added to the length instead of the RMS
     def inverse_root(self, mean_square):
-        return torch.rsqrt(mean_square + 1e-5)
+        length = torch.sqrt(torch.where(mean_square == 0, 1.0, mean_square))
+        return 1 / (torch.where(mean_square == 0, 0.0, length) + self.eps / self.weight.numel() ** 0.5)
+
+
+class FixedEpsilon:
+    def inverse_root(self, mean_square):
+        return torch.rsqrt(mean_square + self.constant)
+
+
+for constant in (1e-6, 1e-5, 1e-8, 1e-7, torch.finfo(torch.float32).eps, 1e-4, 1e-3):
+    mistake("epsilon-fixed", "epsilon")(type("_", (FixedEpsilon,), {"constant": constant}))
 
 
 @mistake("epsilon-squared", "epsilon")
@@ -303,16 +671,67 @@ class _:
         return torch.rsqrt(mean_square)
 
 
+@mistake("epsilon-on-x", "epsilon")
+class _:
+    def centre(self, x):
+        return super().centre(x) + self.eps
+
+    def inverse_root(self, mean_square):
+        return torch.rsqrt(mean_square)
+
+
+@mistake("epsilon-on-x", "epsilon")
+class _:
+    def multiply(self, x, r):
+        return super().multiply(x + self.eps, r)
+
+
 @mistake("epsilon-as-floor", "epsilon")
 class _:
     def inverse_root(self, mean_square):
         return torch.rsqrt(mean_square.clamp(min=self.eps))
 
 
+@mistake("epsilon-as-floor", "epsilon")
+class _:
+    def inverse_root(self, mean_square):
+        return 1 / torch.sqrt(mean_square).clamp(min=self.eps)
+
+
+@mistake("epsilon-as-floor", "epsilon")
+class _:  # F.normalize, times √d
+    def inverse_root(self, mean_square):
+        return torch.rsqrt(mean_square.clamp(min=self.eps**2 / self.weight.numel()))
+
+
 @mistake("epsilon-after-root", "epsilon")
 class _:
     def inverse_root(self, mean_square):
         return torch.rsqrt(mean_square) + self.eps
+
+
+@mistake("epsilon-in-sum", "epsilon")
+class _:
+    def inverse_root(self, mean_square):
+        return torch.rsqrt(mean_square + self.eps / self.weight.numel())
+
+
+@mistake("epsilon-twice", "epsilon")
+class _:
+    def inverse_root(self, mean_square):
+        return 1 / (torch.sqrt(mean_square + self.eps) + self.eps)
+
+
+@mistake("epsilon-twice", "epsilon")
+class _:
+    def inverse_root(self, mean_square):
+        return super().inverse_root(mean_square + self.eps)
+
+
+@mistake("epsilon-subtracted", "epsilon")
+class _:
+    def inverse_root(self, mean_square):
+        return torch.rsqrt(mean_square - self.eps)
 
 
 # --- the weight -------------------------------------------------------------------------------------------
@@ -360,6 +779,12 @@ class _:
         self.weight = nn.Parameter(torch.tensor(1.0))
 
 
+@mistake("weight-scalar", "parameter")
+class _:
+    def make_weight(self, hidden_size):
+        self.weight = nn.Parameter(torch.tensor([float(hidden_size)]))
+
+
 @mistake("weight-two-dimensional", "parameter")
 class _:
     def make_weight(self, hidden_size):
@@ -370,6 +795,18 @@ class _:
 class _:
     def make_weight(self, hidden_size):
         self.weight = nn.Parameter(torch.ones(1, 1, hidden_size))
+
+
+@mistake("weight-two-dimensional", "parameter")
+class _:
+    def make_weight(self, hidden_size):
+        self.weight = nn.Parameter(torch.ones(hidden_size, 1))
+
+
+@mistake("weight-two-dimensional", "parameter")
+class _:
+    def make_weight(self, hidden_size):
+        self.weight = nn.Parameter(torch.ones(hidden_size, hidden_size))
 
 
 @mistake("weight-not-ones", "parameter")
@@ -387,10 +824,10 @@ class _:
 @mistake("weight-renamed", "parameter")
 class _:
     def make_weight(self, hidden_size):
-        self.scale_ = nn.Parameter(torch.ones(hidden_size))
+        self.gain = nn.Parameter(torch.ones(hidden_size))
 
     def scale(self, normalized, x):
-        return (normalized * self.scale_).to(x.dtype)
+        return normalized * self.gain
 
 
 @mistake("extra-bias", "parameter")
@@ -416,85 +853,148 @@ class _:
 @mistake("weight-unused", "scaling")
 class _:
     def scale(self, normalized, x):
-        return normalized.to(x.dtype)
+        return normalized
 
 
 @mistake("weight-detached", "scaling")
 class _:
     def scale(self, normalized, x):
-        return (normalized * self.weight.detach()).to(x.dtype)
+        return normalized * self.weight.detach()
 
 
 @mistake("unit-offset", "scaling")
 class _:
     def scale(self, normalized, x):
-        return (normalized * (1 + self.weight)).to(x.dtype)
+        return normalized * (1 + self.weight)
 
 
 @mistake("weight-twice", "scaling")
 class _:
     def scale(self, normalized, x):
-        return (normalized * self.weight * self.weight).to(x.dtype)
+        return normalized * self.weight * self.weight
 
 
 @mistake("weight-added", "scaling")
 class _:
     def scale(self, normalized, x):
-        return (normalized + self.weight).to(x.dtype)
+        return normalized + self.weight
 
 
 @mistake("weight-divides", "scaling")
 class _:
     def scale(self, normalized, x):
-        return (normalized / self.weight).to(x.dtype)
+        return normalized / self.weight
+
+
+@mistake("weight-absolute", "scaling")
+class _:
+    def scale(self, normalized, x):
+        return normalized * self.weight.abs()
+
+
+@mistake("weight-summed-over", "scaling")
+class _:
+    def scale(self, normalized, x):
+        return normalized @ self.weight.to(normalized.dtype)
+
+
+@mistake("weight-summed-over", "scaling")
+class _:
+    def scale(self, normalized, x):
+        return (normalized * self.weight).sum(-1, keepdim=True)
 
 
 @mistake("weight-before-norm", "scaling")
 class _:
-    def forward(self, x):
-        return self._norm(x * self.weight).to(x.dtype)
+    def normalized(self, x):
+        return super().normalized(x * self.weight)
+
+    def scale(self, normalized, x):
+        return normalized
+
+
+@mistake("weight-before-norm", "scaling")
+class _:
+    def normalized(self, x):
+        return super().normalized(x.float() * self.weight)
+
+    def scale(self, normalized, x):
+        return normalized
 
 
 @mistake("returns-normalized-input", "scaling")
 class _:
     def scale(self, normalized, x):
-        return (x * self.weight).to(x.dtype)
+        return x * self.weight
+
+
+@mistake("adds-the-input", "scaling")
+class _:
+    def restore(self, y, x):
+        return x + super().restore(y, x)
+
+
+@mistake("multiplies-input-again", "scaling")
+class _:
+    def scale(self, normalized, x):
+        return x * super().scale(normalized, x)
+
+
+@mistake("normalises-twice", "scaling")
+class _:
+    def scale(self, normalized, x):
+        return self.normalized(super().scale(normalized, x))
 
 
 @mistake("dtype-not-restored", "dtype")
 class _:
-    def scale(self, normalized, x):
-        return normalized * self.weight.float()
+    def restore(self, y, x):
+        return y.float()
 
 
 @mistake("weight-dtype-leaks", "dtype")
 class _:
-    def scale(self, normalized, x):
-        return self.weight * normalized.to(x.dtype)
+    def normalized(self, x):
+        return super().normalized(x).to(x.dtype)
+
+    def restore(self, y, x):
+        return y
 
 
 @mistake("weight-dtype-leaks", "dtype")
 class _:
-    def scale(self, normalized, x):
-        return (normalized * self.weight).to(self.weight.dtype)
+    def restore(self, y, x):
+        return y.to(self.weight.dtype)
 
 
 @mistake("fixed-dtype", "dtype")
 class _:
-    def scale(self, normalized, x):
-        return super().scale(normalized, x).half()
+    def restore(self, y, x):
+        return y.half()
 
 
 @mistake("fixed-dtype", "dtype")
 class _:
-    def scale(self, normalized, x):
-        return super().scale(normalized, x).bfloat16()
+    def restore(self, y, x):
+        return y.bfloat16()
 
 
 @mistake("fixed-dtype", "dtype")
 class _:
-    def scale(self, normalized, x):
-        return super().scale(normalized, x).double()
+    def restore(self, y, x):
+        return y.double()
+
+
+@mistake("fixed-dtype", "dtype")
+class _:  # already on the way in
+    def forward(self, x):
+        return super().forward(x.half())
+
+
+@mistake("fixed-dtype", "dtype")
+class _:
+    def forward(self, x):
+        return super().forward(x.bfloat16())
 
 
 # --- graph and side effects -------------------------------------------------------------------------------
@@ -502,9 +1002,14 @@ class _:
 
 @mistake("input-overwritten", "side-effect")
 class _:
-    def _norm(self, x):
-        x = x.float()
-        return x.mul_(self.inverse_root(self.mean_square(self.square(x))))
+    def multiply(self, x, r):
+        return x.mul_(r)
+
+
+@mistake("input-overwritten", "side-effect")
+class _:
+    def forward(self, x):
+        return x.copy_(super().forward(x))
 
 
 @mistake("statistic-detached", "graph")
@@ -513,10 +1018,22 @@ class _:
         return super().inverse_root(mean_square).detach()
 
 
+@mistake("numerator-detached", "graph")
+class _:
+    def multiply(self, x, r):
+        return super().multiply(x.detach(), r)
+
+
 @mistake("no-gradient", "graph")
 class _:
-    def _norm(self, x):
-        return super()._norm(x).detach()
+    def normalize(self, x):
+        return super().normalize(x).detach()
+
+
+@mistake("no-gradient", "graph")
+class _:  # by way of NumPy
+    def normalize(self, x):
+        return super().normalize(x.detach().cpu())
 
 
 @mistake("no-gradient", "graph")
@@ -551,7 +1068,87 @@ class _:
         return super().forward(x) if self.training else (x * self.weight).to(x.dtype)
 
 
+@mistake("skipped-in-eval", "side-effect")
+class _:
+    def normalize(self, x):
+        return super().normalize(x) if self.training else x.float()
+
+
+class Dropped:
+    def scale(self, normalized, x):
+        return F.dropout(super().scale(normalized, x), self.p, self.training)
+
+
+for p in (0.1, 0.5, 0.2):
+    mistake("dropout-inside", "side-effect")(type("_", (Dropped,), {"p": p}))
+
+
+class WeightChanged:
+    def forward(self, x):
+        y = super().forward(x)
+        with torch.no_grad():
+            self.change()
+        return y
+
+
+class WeightClamped:
+    def forward(self, x):
+        with torch.no_grad():
+            self.weight.clamp_(min=0)
+        return super().forward(x)
+
+
+mistake("weight-mutated", "side-effect")(WeightClamped)
+for factor in (0.9, 0.99, 0.999):
+    mistake("weight-mutated", "side-effect")(
+        type("_", (WeightChanged,), {"change": lambda self, factor=factor: self.weight.mul_(factor)})
+    )
+
+
+@mistake("device-fixed", "side-effect")
+class _:
+    def enter(self, x):
+        self.d = x.shape[-1]
+        return x
+
+    def inverse_root(self, mean_square):
+        return super().inverse_root(mean_square + torch.zeros(self.d))
+
+
+@mistake("device-fixed", "side-effect")
+class _:
+    def scale(self, normalized, x):
+        return super().scale(normalized, x) * torch.ones(x.shape[-1])
+
+
+@mistake("returns-nothing", "side-effect")
+class _:
+    def restore(self, y, x):
+        return None
+
+
+@mistake("returns-nothing", "side-effect")
+class _:
+    def _norm(self, x):
+        return None
+
+
 @mistake("returns-tuple", "side-effect")
 class _:
     def forward(self, x):
         return super().forward(x), None
+
+
+@mistake("returns-tuple", "side-effect")
+class _:
+    def forward(self, x):
+        return super().forward(x).tolist()
+
+
+@mistake("returns-tuple", "side-effect")
+class _:
+    def _norm(self, x):
+        return super()._norm(x), None
+
+    def normalized(self, x):
+        return super().normalized(x)[0]

@@ -1,0 +1,224 @@
+"""Lesson 03: right answers of every spelling get full marks; every wrong one is told by its name."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from rmslab import check, engine
+from rmslab.card import html, message
+from rmslab.catalogue import entry
+from rmslab.checks import geometry, geometry_judge, geometry_mistakes, steps_of
+from rmslab.checks import geometry_parts as parts
+from rmslab.step import BLANK
+
+SEEDS = ("visible", "a", "b", "c")
+STEPS = {"project": "geometry-project", "to_sphere": "geometry-sphere", "layernorm": "geometry-compose"}
+MISTAKES = [
+    pytest.param(name, i, id=f"{name}-{misconception}-{i}")
+    for name, functions in geometry_mistakes.FUNCTIONS.items()
+    for i, (misconception, _) in enumerate(functions)
+]
+
+
+def verdict(step, answer, seed="visible"):
+    found = next(s for s in geometry.STEPS if s.id == step)
+    inputs = found.inputs(seed)
+    observed, _ = engine.observe(found, inputs, answer)
+    return engine.judge(found, inputs, observed)
+
+
+def composed(function):
+    """A wrong composition as a student would define it, with parts of its own."""
+
+    def layernorm(v, project=parts.project, to_sphere=parts.to_sphere):
+        return function(v, project, to_sphere)
+
+    return layernorm
+
+
+def wrong(name, i):
+    misconception, function = geometry_mistakes.FUNCTIONS[name][i]
+    return misconception, composed(function) if name == "layernorm" else function
+
+
+def by_numpy(v):
+    return (np.array(v) - np.mean(v)).tolist()
+
+
+def by_dot(v):
+    """With the unit vector, which leaves dust of rounding."""
+    u = [1 / math.sqrt(len(v))] * len(v)
+    share = sum(a * b for a, b in zip(v, u, strict=True))
+    return [a - share * b for a, b in zip(v, u, strict=True)]
+
+
+def rms_first(v):
+    rms = math.sqrt(sum(a * a for a in v) / len(v))
+    return [a / rms if rms else 0 for a in v]
+
+
+RIGHT = {
+    "geometry-project": [
+        parts.project, by_numpy, by_dot, lambda v: tuple(a - sum(v) / len(v) for a in v),
+        lambda v: torch.tensor(v, dtype=torch.float64) - torch.tensor(v, dtype=torch.float64).mean(),
+    ],
+    "geometry-sphere": [
+        parts.to_sphere, rms_first,
+        lambda v: [a / math.sqrt(sum(b * b for b in v) / len(v) + 1e-12) for a in v],
+        lambda v: (np.array(v) * len(v) ** 0.5 / max(np.linalg.norm(v), 1e-12)).tolist(),
+    ],
+    "geometry-compose": [
+        composed(lambda v, project, to_sphere: to_sphere(project(v))),
+        composed(lambda v, project, to_sphere: to_sphere(project(to_sphere(v)))),
+        lambda v: parts.to_sphere(parts.project(v)),
+        lambda v, p=parts.project, s=parts.to_sphere: s(p(v)),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("step", RIGHT)
+def test_every_right_spelling_is_full(step, seed):
+    for answer in RIGHT[step]:
+        found = verdict(step, answer, seed)
+        assert found.passed and found.points == found.max_points, found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("name", "i"), MISTAKES)
+def test_every_wrong_function_is_told_by_its_name(name, i, seed):
+    misconception, function = wrong(name, i)
+    found = verdict(STEPS[name], function, seed)
+    assert found.diagnosis == (misconception,) and found.points < found.max_points
+    assert not found.passed and message(found) and html(found)
+
+
+@pytest.mark.parametrize("name", geometry_mistakes.FUNCTIONS)
+def test_every_pair_of_misconceptions_differs_somewhere(name):
+    step = next(s for s in geometry.STEPS if s.id == STEPS[name])
+    inputs = step.inputs("visible")
+    seen = [(*wrong(name, i), None) for i in range(len(geometry_mistakes.FUNCTIONS[name]))]
+    shown = [(m, step.probe(inputs, function)) for m, function, _ in seen]
+    for (a, x), (b, y) in itertools.combinations(shown, 2):
+        assert a == b or x != y, (a, b)
+
+
+def test_points_of_the_lesson():
+    assert sum(step.points for step in steps_of("03-geometry")) == 15
+    for step, table in geometry_judge.POINTS.items():
+        assert sum(table.values()) == next(s for s in geometry.STEPS if s.id == step).points
+
+
+def test_a_wrong_part_costs_only_its_own_step():
+    def layernorm(v, project=lambda v: [0.0] * len(v), to_sphere=lambda v: 1 / 0):
+        return to_sphere(project(v))
+
+    assert verdict("geometry-compose", layernorm).passed
+
+
+def test_nothing_counts_before_the_first_check():
+    assert verdict("geometry-project", lambda v: [0.0] * len(v)).points == 0
+    assert verdict("geometry-sphere", lambda v: [0.0] * len(v)).points == 0
+    zero = verdict("geometry-sphere", geometry_mistakes.FUNCTIONS["to_sphere"][0][1])
+    assert zero.diagnosis == ("zero-vector",) and zero.points == 3
+
+
+def todo(v, project=None, to_sphere=None):
+    raise NotImplementedError("TODO")
+
+
+@pytest.mark.parametrize("step", STEPS.values())
+def test_unwritten_and_broken_functions(step):
+    assert verdict(step, todo).status == BLANK and verdict(step, ...).status == BLANK
+    for broken in (lambda v: 1 / 0, lambda v: v.mean(), 3, lambda: 0, lambda v: [..., None], lambda v: "a"):
+        found = verdict(step, broken)
+        assert found.points == 0 and html(found)
+
+
+# --- angles and letters -----------------------------------------------------------------------------------
+
+
+def test_angles_are_computed_and_right():
+    wanted = {"mao": 24.095, "chi": 65.905, "yu": 90, "outputs": 65.905}
+    assert {k: round(v, 3) for k, v in geometry_judge.ANGLES.items()} == wanted
+    rounded, tensors = (
+        {k: round(v, 1) for k, v in wanted.items()},
+        {k: torch.tensor(v) for k, v in wanted.items()},
+    )
+    for given in (wanted, rounded, tensors):
+        assert verdict("geometry-angle", given).points == 2
+
+
+@pytest.mark.parametrize(("misconception", "item", "value"), geometry_mistakes.ANGLES)
+def test_wrong_angles(misconception, item, value):
+    right = {k: round(v, 3) for k, v in geometry_judge.ANGLES.items()}
+    if abs(value - right[item]) < geometry_judge.TOLERANCE:  # 鱼 looks the same either way
+        return
+    given = right | {item: round(value, 3)}
+    if item == "mao":
+        given["outputs"] = round(90 - value, 3) if 0 < value < 90 else right["outputs"]
+    found = verdict("geometry-angle", given)
+    assert 1 <= found.points < 2 and html(found)
+    meant = [m for m, where, v in geometry_mistakes.ANGLES if where == item and abs(v - value) < 1e-9]
+    assert found.diagnosis and found.diagnosis[0] in meant
+
+
+def test_the_last_angle_follows_from_ones_own_first():
+    found = verdict("geometry-angle", {"mao": 30, "chi": 65.905, "yu": 90, "outputs": 60})
+    assert found.points == 1.5
+
+
+def test_all_in_radians_is_one_misconception():
+    given = {k: math.radians(v) for k, v in geometry_judge.ANGLES.items()}
+    assert verdict("geometry-angle", given).diagnosis == ("radians",)
+
+
+@pytest.mark.parametrize(("misconception", "item", "letter"), geometry_mistakes.CHOICES)
+def test_wrong_letters(misconception, item, letter):
+    found = verdict("geometry-invariance", geometry_judge.LETTERS | {item: letter})
+    assert found.points == pytest.approx(1.8) and found.diagnosis == (misconception,)
+    assert entry("step", "geometry-invariance", item) in html(found)
+
+
+def test_letters_are_right_as_computed():
+    """The letters against the functions themselves."""
+    cat, sphere, layer = [1, 2, 3, 4], parts.to_sphere, parts.layernorm
+    assert sphere([7 * a for a in cat]) == pytest.approx(sphere(cat))
+    assert sphere([-a for a in cat]) == pytest.approx([-a for a in sphere(cat)])
+    assert parts.angle(sphere([a + 3 for a in cat]), sphere(cat)) > 5
+    assert layer([a + 3 for a in cat]) == pytest.approx(layer(cat))
+    assert sphere(sphere(cat)) == pytest.approx(sphere(cat))
+    assert sphere([100, 101, 102]) == pytest.approx([1, 1, 1], abs=0.011)
+    assert sphere([-5, -5, -5]) == pytest.approx([-1, -1, -1]) and layer([-5, -5, -5]) == [0, 0, 0]
+    bent = [g * a for g, a in zip([2, 1, 1, 0.5], sphere(cat), strict=True)]
+    assert parts.length(bent) == pytest.approx(1.673, abs=5e-4) and parts.angle(bent, cat) > 20
+
+
+@pytest.mark.parametrize("step", ["geometry-angle", "geometry-invariance"])
+def test_blank_part_and_odd_literals(step):
+    right = geometry_judge.ANGLES if step == "geometry-angle" else geometry_judge.LETTERS
+    assert verdict(step, dict.fromkeys(right, ...)).status == BLANK
+    some = dict.fromkeys(right, ...) | dict(itertools.islice(right.items(), 1))
+    assert 0 < verdict(step, some).points < 2
+    for odd in (*(dict.fromkeys(right, one) for one in (object(), float("nan"), "？")), 7, []):
+        found = verdict(step, odd)
+        assert found.points == 0 and html(found)
+
+
+def test_every_misconception_has_its_words():
+    for name in geometry_mistakes.IDS:
+        words = entry("misconception", name)
+        words = words | words.get("geometry", {})
+        assert {"symptom", "concept", "next_step"} <= words.keys() and len(words["hints"]) == 3, name
+    for step in geometry.STEPS:
+        assert entry("step", step.id, "title")
+
+
+def test_the_card_draws_the_failing_vector_and_a_grader_keeps_it():
+    score = check("geometry-project", lambda v: [a - sum(v) for a in v])
+    assert "<svg" in html(score.verdict) and "[1, 2, 3, 4]" in html(score.verdict)
+    private = html(score.verdict, private=True)
+    assert "<svg" not in private and "[1, 2, 3, 4]" not in private

@@ -1,0 +1,249 @@
+"""Live pictures in a real JupyterLab: they appear, answer mouse and keyboard, survive a save, and stay still
+pictures where scripts do not run."""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from browser import FLAGS, PANEL, Notebook, browser_page, chromium, jupyterlab, tofu
+from conftest import COURSE, solved, source
+from playwright.sync_api import sync_playwright
+
+
+def live_figures(lesson: str) -> int:
+    """How many live pictures the solved lesson shows."""
+    outputs = [o for c in solved(lesson)["cells"] if c["cell_type"] == "code" for o in c["outputs"]]
+    return sum("".join(o.get("data", {}).get("text/html", "")).count("<script data-key") for o in outputs)
+
+
+LESSONS = [lesson for lesson in COURSE.lessons() if live_figures(lesson)]
+lessons = pytest.mark.parametrize("lesson", LESSONS)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    root = tmp_path_factory.mktemp("live")
+    for lesson in LESSONS:
+        shutil.copy(COURSE.solution(lesson), root / f"{lesson}.ipynb")
+    with jupyterlab(root, tmp_path_factory.mktemp("home")) as address:
+        yield address
+
+
+def figures(page):
+    return page.locator("figure.rms-picture[data-live]")
+
+
+def pixels(figure) -> str:
+    """The figure's canvases as drawn, once the frames asked for are through."""
+    return figure.evaluate(
+        """async figure => {
+        await new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
+        return [...figure.querySelectorAll('canvas')].map(c => c.toDataURL()).join('');
+        }"""
+    )
+
+
+def settled(figure) -> str:
+    """The same, once nothing moves any more."""
+    before = pixels(figure)
+    for _ in range(40):
+        figure.page.wait_for_timeout(60)
+        now = pixels(figure)
+        if now == before:
+            return now
+        before = now
+    return before
+
+
+def run_solved(watched, lab, lesson) -> Notebook:
+    notebook = Notebook(watched.page, lab, f"{lesson}.ipynb")
+    notebook.run_all()
+    watched.page.wait_for_function(
+        "n => document.querySelectorAll('figure.rms-picture[data-live]').length >= n",
+        arg=live_figures(lesson),
+    )
+    return notebook
+
+
+@lessons
+def test_every_control_of_every_figure_answers_keyboard_and_mouse(lab, lesson):
+    with browser_page() as watched:
+        page, notebook = watched.page, run_solved(watched, lab, lesson)
+        assert figures(page).count() == live_figures(lesson)
+        for figure in figures(page).all():
+            figure.scroll_into_view_if_needed()
+            assert figure.locator("canvas").first.get_attribute("aria-label")
+            assert not figure.locator("img").is_visible()
+            for control in figure.locator("input[type=range]").all():
+                before, value = settled(figure), control.input_value()
+                control.focus()
+                active = page.evaluate(f"() => {PANEL}.content.activeCellIndex")
+                key = "ArrowLeft" if value == control.get_attribute("max") else "ArrowRight"
+                page.keyboard.press(key)
+                assert control.input_value() != value
+                assert control.get_attribute("aria-valuetext")
+                assert settled(figure) != before, "a control that changes nothing"
+                page.keyboard.press("ArrowDown")  # JupyterLab would go to the next cell
+                assert page.evaluate(f"() => {PANEL}.content.activeCellIndex") == active
+                page.keyboard.press("ArrowUp")
+                assert page.evaluate("() => document.activeElement.type") == "range"
+                now, box = control.input_value(), control.bounding_box()
+                middle = (float(control.get_attribute("max")) + float(control.get_attribute("min"))) / 2
+                share = 0.9 if float(now) < middle else 0.1
+                page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+                assert control.input_value() != now
+            for button in figure.locator("button:enabled").all():
+                button.focus()
+                page.keyboard.press("Enter")
+                settled(figure)
+            labels = figure.locator("canvas").evaluate_all("all => all.map(c => c.ariaLabel)")
+            assert tofu(page, figure.inner_text() + "".join(labels)) == []
+        assert notebook.outputs("error") == []
+        assert watched.errors == [] and watched.strangers == []
+
+
+def test_the_sphere_turns_smoothly_and_by_keys(lab):
+    with browser_page() as watched:
+        page = watched.page
+        run_solved(watched, lab, "03-geometry")
+        figure = figures(page).first
+        canvas = figure.locator("canvas")
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        rates = []
+        for _ in range(3):
+            page.mouse.move(x, y)
+            page.mouse.down()
+            frames, start, k = canvas.evaluate("c => c.frames"), time.monotonic(), 0
+            while time.monotonic() - start < 2:
+                k += 1
+                page.mouse.move(x + k % 160 - 80, y + k % 30 - 15)
+            rates.append((canvas.evaluate("c => c.frames") - frames) / (time.monotonic() - start))
+            page.mouse.up()
+            if rates[-1] >= 25:
+                break
+        print(f"\nsphere: {rates[-1]:.0f} frames a second while dragging")
+        assert max(rates) >= 25, rates
+        before = settled(figure)
+        page.mouse.move(x + 60, y)
+        assert settled(figure) == before, "it turns although nothing is pressed"
+        for key in ("ArrowRight", "ArrowUp"):
+            canvas.focus()
+            page.keyboard.press(key)
+            assert settled(figure) != before
+            before = settled(figure)
+
+
+def test_what_the_sphere_tells(lab):
+    """Presets and sliders end in the right words and rows."""
+    with browser_page() as watched:
+        page = watched.page
+        run_solved(watched, lab, "03-geometry")
+        figure = figures(page).first
+        rows = figure.locator("tbody tr")
+
+        def pick(name):
+            figure.get_by_role("button", name=name).click()
+
+        def row(i):
+            return rows.nth(i).inner_text()
+
+        pick("均值为零")
+        assert "两种结果重合" in figure.locator(".rms-say").inner_text()
+        pick("常数向量")
+        assert "[1, 1, 1]" in row(2) and "[0, 0, 0]" in row(3)
+        assert "原点" in figure.locator(".rms-say").inner_text()
+        pick("含零")
+        assert "[1.549, 0, 0.775]" in row(2) and "[1.225, −1.225, 0]" in row(3)
+        layer, rms = row(3), row(2)
+        figure.get_by_label("加常数 c").focus()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        assert row(3) == layer and row(2) != rms and "[3, 1, 2]" in row(0)
+        pick("猫")
+        assert "[0.365, 0.73, 1.095, 1.461]" in row(2) and "[−1.342, −0.447, 0.447, 1.342]" in row(3)
+        assert "24.095" not in figure.inner_text()  # lesson 03 asks for it
+        rms = row(2)
+        figure.get_by_label("整体乘 a").focus()
+        page.keyboard.press("ArrowRight")
+        assert row(2) == rms and "[1.5, 3, 4.5, 6]" in row(0)
+
+
+@lessons
+def test_saved_and_reopened(lab, lesson):
+    with browser_page() as watched:
+        run_solved(watched, lab, lesson)
+        watched.page.evaluate(f"async () => {{ await {PANEL}.context.save() }}")
+    with browser_page(width=800) as watched:
+        Notebook(watched.page, lab, f"{lesson}.ipynb")
+        page, wanted = watched.page, live_figures(lesson)
+        page.wait_for_function(
+            "n => document.querySelectorAll('figure.rms-picture[data-live]').length >= n", arg=wanted
+        )
+        figure = figures(page).first
+        figure.scroll_into_view_if_needed()
+        control = figure.locator("input[type=range]").first
+        before = settled(figure)
+        control.focus()
+        last = control.input_value() == control.get_attribute("max")
+        page.keyboard.press("ArrowLeft" if last else "ArrowRight")
+        assert settled(figure) != before
+        for figure in figures(page).all():  # nothing wider than the column, even here
+            assert figure.evaluate("f => f.scrollWidth <= f.clientWidth + 1")
+        assert watched.errors == [] and watched.strangers == []
+
+
+@lessons
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_as_a_web_page(lesson, scripts, tmp_path):
+    """``nbconvert --to html``: live with scripts; without them the picture, its words and its caption."""
+    line = [sys.executable, "-m", "nbconvert", "--to", "html", COURSE.solution(lesson)]
+    subprocess.run([*line, "--output-dir", tmp_path], check=True, capture_output=True)
+    page_file = tmp_path / f"{lesson}.html"
+    # Its own scripts come from elsewhere; ours must not need them.
+    html = re.sub(r"<script[^>]*src=.*?</script>", "", page_file.read_text("utf-8"), flags=re.S)
+    page_file.write_text(html, "utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_context(java_script_enabled=scripts).new_page()
+        page.goto(page_file.as_uri())
+        wanted = live_figures(lesson)
+        if scripts:
+            page.wait_for_function(
+                "n => document.querySelectorAll('figure.rms-picture[data-live]').length === n", arg=wanted
+            )
+        else:
+            shown = page.locator("figure.rms-picture:has(script)")
+            assert shown.count() == wanted
+            for i in range(wanted):
+                image = shown.nth(i).locator("img")
+                assert image.is_visible() and len(image.get_attribute("alt")) >= 30
+                assert image.bounding_box()["height"] > 150
+                assert shown.nth(i).locator("figcaption").is_visible()
+        browser.close()
+
+
+def test_no_motion_for_who_wants_none(lab):
+    """With reduced motion the strip's bars jump to their place."""
+    with browser_page() as watched:
+        watched.page.emulate_media(reduced_motion="reduce")
+        run_solved(watched, lab, "02-hand-calculation")
+        figure = figures(watched.page).first
+        figure.scroll_into_view_if_needed()
+        settled(figure)
+        canvas = figure.locator("canvas")
+        frames = canvas.evaluate("c => c.frames")
+        figure.locator("input[type=range]").focus()
+        watched.page.keyboard.press("ArrowRight")
+        settled(figure)
+        assert canvas.evaluate("c => c.frames") - frames <= 2
+
+
+def test_every_lesson_with_a_live_figure_is_here():
+    assert {"02-hand-calculation", "03-geometry"} <= set(LESSONS)
+    for lesson in LESSONS:
+        assert any("figures." in source(c) for c in solved(lesson)["cells"] if c["cell_type"] == "code")
