@@ -65,7 +65,9 @@ def kind(name: str) -> str:
 
 def stem(name: str) -> str:
     """An archive's name without its ending."""
-    ends = next((end for end in sorted((*ZIPS, *TARS), key=len, reverse=True) if name.lower().endswith(end)), "")
+    ends = next(
+        (end for end in sorted((*ZIPS, *TARS), key=len, reverse=True) if name.lower().endswith(end)), ""
+    )
     return name[: len(name) - len(ends)]
 
 

@@ -99,7 +99,11 @@ def run_collect(options: argparse.Namespace) -> None:
         classroom, options.source, options.roster, options.student_pattern, options.replace, options.dry_run
     )
     if options.dry_run:
-        print("\n".join(f"  {student} {lesson} ← {done.origin[student, lesson]}" for student, lesson in done.placed))
+        print(
+            "\n".join(
+                f"  {student} {lesson} ← {done.origin[student, lesson]}" for student, lesson in done.placed
+            )
+        )
         print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
     else:
         print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")

@@ -61,7 +61,10 @@ def code_version() -> str:
     """A hash of everything that can change a result."""
     kit, grader = Path(rmslab.__file__).parent, Path(__file__).parent
     files = [*kit.rglob("*.py"), *kit.rglob("*.toml")]
-    files += [grader / f"{name}.py" for name in ("child", "children", "grade", "outputs", "rebuild", "run", "worker")]
+    files += [
+        grader / f"{name}.py"
+        for name in ("child", "children", "grade", "outputs", "rebuild", "run", "worker")
+    ]
     return results.key(*(path.read_bytes() for path in sorted(files)))
 
 
@@ -204,7 +207,7 @@ def grade(
         The results of all submissions asked for, old and new.
 
     Raises:
-        Problem: an unknown lesson or student, nothing collected, no cluster; or no sandbox where one is required.
+        Problem: an unknown lesson or student, nothing collected, no cluster, no sandbox where one is required.
     """
     wanted = _submissions(course, classroom, list(lessons), list(students))
     ready = {name: Lesson.prepare(course, classroom, name) for name in sorted({name for _, name in wanted})}
@@ -251,7 +254,13 @@ def grade(
 
 
 def _safely(
-    pool: Pool | Cluster, classroom: Classroom, lesson: Lesson, student: str, key: str, timeout: float, memory: int
+    pool: Pool | Cluster,
+    classroom: Classroom,
+    lesson: Lesson,
+    student: str,
+    key: str,
+    timeout: float,
+    memory: int,
 ) -> Result:
     """Nothing that one submission triggers, not even our own mistake, stops the others."""
     try:

@@ -70,7 +70,13 @@ def canvas(lines: Iterable[Line], people: People) -> str:
     for student, mine in scores.items():
         row = people.get(student, {})
         given = row.get("original") or student
-        who = [row.get("name") or given, row.get("lms_id", ""), given, row.get("login") or given, row.get("section", "")]
+        who = [
+            row.get("name") or given,
+            row.get("lms_id", ""),
+            given,
+            row.get("login") or given,
+            row.get("section", ""),
+        ]
         rows.append([*who, *(number(mine.get(lesson)) for lesson in full)])
     return written(rows)
 

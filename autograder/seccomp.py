@@ -1,7 +1,8 @@
 """A system call filter for one child: what no lesson needs and what escapes are made of is refused.
 
 Namespaces and limits already bound a child. This takes away the ways around them: new namespaces (and in them
-mounts of any size), memory that no limit counts, other processes' memory, and little-tested parts of the kernel.
+mounts of any size), memory that no limit counts, other processes' memory, and little-tested parts of the
+kernel.
 """
 
 import ctypes

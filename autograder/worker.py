@@ -27,7 +27,8 @@ MAX_FRAME = 256 * 2**20
 STARTUP = 30.0
 PRELOADED = (
     "torch", "rmslab", "autograder.child", "matplotlib.figure", "matplotlib.backends.backend_agg",
-    "matplotlib.font_manager", "ipywidgets", "IPython.core.logger", "IPython.core.ultratb", "stack_data", "pygments",
+    "matplotlib.font_manager", "ipywidgets", "IPython.core.logger", "IPython.core.ultratb",
+    "stack_data", "pygments",
     "pygments.formatters.terminal256", "pygments.lexers.python", "bdb", "inspect", "tempfile",
 )  # fmt: skip
 LOOK = 0.25
@@ -80,7 +81,7 @@ def preload() -> None:
 
 
 def lines(child: children.Fork | children.Spawn, look: Any) -> Iterator[bytes | None]:
-    """What the child says, by the line, until it is silent; None where ``look`` says so. Too much is the end."""
+    """What the child says, by the line, until it is silent; None where ``look`` says. Too much is the end."""
     buffer, total = bytearray(), 0
     while True:
         chunk = child.receive(LOOK)

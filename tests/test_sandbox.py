@@ -209,7 +209,8 @@ def test_results_stay_bounded(hostile):
 def test_no_page_shows_what_an_exception_told_of_the_input(hostile):
     """``raise ValueError(str(x.tolist()))``: the sentence stays, the numbers do not."""
     text = hostile.classroom.feedback("inside-tells-the-input", LESSON).read_text("utf-8")
-    inputs = [case["x"] for step in steps_of(LESSON)[1:] for groups in step.inputs(hostile.classroom.seed()).values()
+    seed = hostile.classroom.seed()
+    inputs = [case["x"] for step in steps_of(LESSON)[1:] for groups in step.inputs(seed).values()
               for group in groups.values() for case in group]  # fmt: skip
     from rmslab import evidence
 
@@ -309,7 +310,8 @@ def test_a_worker_that_is_lost_is_replaced(pool):
 
 # --- without bubblewrap, without fork, as another user ----------------------------------------------------
 
-FEW = ("escape-leaves-processes", "greedy-loop", "greedy-_exit", "greedy-segfault", "greedy-list", "greedy-print",
+FEW = ("escape-leaves-processes", "greedy-loop", "greedy-_exit", "greedy-segfault", "greedy-list",
+       "greedy-print",
        "inside-loop", "forged-written-before", "damaged-test-edited", "unreadable-empty")  # fmt: skip
 
 
@@ -432,7 +434,8 @@ def undisturbed(course: Course, tmp_path_factory) -> Classroom:
     classroom = Classroom(tmp_path_factory.mktemp("undisturbed") / "classroom")
     makes = {
         **{f"s{i}": answered for i in range(6)},
-        "t": ATTACKS["greedy-_exit"].make, "u": ATTACKS["unreadable-empty"].make, "v": ATTACKS["blank-release"].make,
+        "t": ATTACKS["greedy-_exit"].make, "u": ATTACKS["unreadable-empty"].make,
+        "v": ATTACKS["blank-release"].make,
     }  # fmt: skip
     for name, make in makes.items():
         hand_in(classroom.root / "submitted", name, make())
