@@ -107,7 +107,9 @@ class Reader:
                 if label is None:
                     yield Member(name / "…", None, reason="压缩包里的路径不安全，没有解压")
                     continue
-                if _hidden(label, name) or not kind(label.name) or kind(label.name) == "other":
+                if _hidden(label, name):
+                    continue
+                if kind(label.name) in ("", "other"):
                     yield Member(label, None)
                     continue
                 mode = entry.external_attr >> 16
@@ -133,7 +135,9 @@ class Reader:
                 label = _label(name, legible(entry.name))
                 if label is None:
                     yield Member(name / "…", None, reason="压缩包里的路径不安全，没有解压")
-                elif _hidden(label, name) or not kind(label.name) or kind(label.name) == "other":
+                elif _hidden(label, name):
+                    continue
+                elif kind(label.name) in ("", "other"):
                     yield Member(label, None)
                 elif not entry.isreg():
                     yield Member(label, None, reason="是链接或设备，不是文件本身")

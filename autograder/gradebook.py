@@ -52,6 +52,12 @@ def master(course: Course, lesson: str) -> NotebookNode:
     return notebook
 
 
+def with_driver(db_url: str) -> str:
+    """A PostgreSQL address without a driver means the one that we ask for: psycopg 3."""
+    scheme, _, rest = db_url.partition("://")
+    return f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else db_url
+
+
 @contextmanager
 def opened(db_url: str, course_id: str = "default_course") -> Iterator[Gradebook]:
     """The gradebook at ``db_url``, made if there is none.
@@ -59,6 +65,7 @@ def opened(db_url: str, course_id: str = "default_course") -> Iterator[Gradebook
     Raises:
         Problem: it cannot be reached, or is none.
     """
+    db_url = with_driver(db_url)
     with warnings.catch_warnings():
         # nbgrader reads while it is still adding a submission; what it means to add is added all the same.
         warnings.filterwarnings("ignore", r"Object of type <Submitted\w+> not in session", SAWarning)
@@ -89,7 +96,7 @@ def record(
     with opened(db_url, course_id) as gradebook:
         gradebook.update_or_create_assignment(lesson)
         _migrate(gradebook, lesson, notebook)
-        resources = {"nbgrader": {"notebook": lesson, "assignment": lesson, "db_url": db_url}}
+        resources = {"nbgrader": {"notebook": lesson, "assignment": lesson, "db_url": with_driver(db_url)}}
         preprocessors.SaveCells().preprocess(notebook, resources)
         gradebook.db.expire_all()
         with one_transaction(gradebook):
