@@ -1,4 +1,3 @@
-# ruff: noqa: E501 -- programs that attack, one to a line
 """What students hand in by accident or on purpose: damaged files, forgeries, escapes, greed.
 
 Each entry says what the four steps of lesson 04 must be worth. Code that gets where it must not be prints HOLE.
