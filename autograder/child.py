@@ -1,16 +1,13 @@
-"""The process that runs one student's notebook: inputs in, evidence and outputs out, JSON only.
+"""What runs inside a child: one student's cells, then the master's test cells as collectors of evidence.
 
-Started as ``python -m autograder.child FD PARENT``: reads a job (one JSON document) from standard input and
-writes events, one JSON document a line, to descriptor FD. It knows no seed and no other student.
+A job is ``{"cells": [{"id", "source"}], "memory": MB}``; what comes out are events, one JSON document a line.
+After the student's cells the child asks for the steps, ``{"cells": [{"id", "source", "step"}], "inputs": {step:
+…}}`` in one line. It knows no seed, no reference result and no other student.
 """
 
-import contextlib
-import ctypes
 import json
 import mmap
 import os
-import resource
-import signal
 import sys
 from typing import Any
 
@@ -19,30 +16,37 @@ from rmslab.checks import STEPS
 from rmslab.engine import observe
 from rmslab.shell import Shell
 
-MAX_FILE = 256 * 2**20
+MAX_FILE = 64 * 2**20
 """Bytes of one file: printing without end must not fill the disk."""
-
 ROOM = 256 * 2**20
 """Bytes that must be free after a MemoryError: with less, what still runs would fail for nothing."""
+MAX_PROCESSES = 128
+MAX_OPEN = 256
 
-PR_SET_PDEATHSIG = 1
-
-
-def die_with(parent: int) -> None:
-    """A grader that is killed leaves nothing running (Linux only)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the lines above
-        os._exit(1)
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 
 def limit(megabytes: int) -> None:
-    """Let the address space grow by ``megabytes`` beyond what the imports took; bound files, no cores."""
+    """Let the address space grow by ``megabytes`` beyond what the imports took; bound files and processes."""
+    if resource is None or not os.path.exists("/proc/self/statm"):
+        return
     with open("/proc/self/statm", encoding="ascii") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + megabytes * 2**20,) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, MAX_FILE))
+    os.nice(5)  # whoever must end this process comes first
+    bounds = {
+        resource.RLIMIT_AS: used + megabytes * 2**20,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: MAX_FILE,
+        resource.RLIMIT_NPROC: MAX_PROCESSES,
+        resource.RLIMIT_NOFILE: MAX_OPEN,
+    }
+    for what, bound in bounds.items():
+        hard = resource.getrlimit(what)[1]
+        bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
+        resource.setrlimit(what, (bound, bound))
 
 
 def is_spent(outputs: list[dict[str, Any]]) -> bool:
@@ -56,44 +60,63 @@ def is_spent(outputs: list[dict[str, Any]]) -> bool:
     return False
 
 
-def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any], emit: Any) -> None:
-    """Execute the master's test cell with ``check`` bound to a collector of evidence."""
+def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, str]:
+    """Execute the master's test cell with ``check`` bound to a collector: (evidence, what was printed)."""
+    collected = []
 
     def collect(step_id: str, *answers: Any) -> None:
-        observed, output = observe(STEPS[step_id], inputs[step_id], *answers)
-        emit({"event": "evidence", "step": step_id, "evidence": observed, "output": output})
+        collected.append(observe(STEPS[step_id], inputs[step_id], *answers))
 
     try:
         code = compile(cell["source"], f"<cell {cell['id']}>", "exec")
         exec(code, {**namespace, "check": collect})
+        return collected[0]
     except BaseException as error:
-        failed = evidence.encode_error(error)
-        emit({"event": "evidence", "step": cell["step"], "evidence": failed, "output": ""})
+        return evidence.encode_error(error), ""
 
 
-def main() -> None:
-    die_with(int(sys.argv[2]))
-    job = json.loads(sys.stdin.buffer.read())
-    channel = os.fdopen(int(sys.argv[1]), "w", encoding="utf-8", errors="replace")
+def run(tasks: int, results: int) -> None:
+    """Run one job in this process: it comes from ``tasks``, as do the steps later; events go to ``results``."""
+    stream = os.fdopen(tasks, encoding="utf-8")
+    job = json.loads(stream.readline() or os._exit(0))
+    channel = os.fdopen(results, "w", encoding="utf-8", errors="replace")
+    me = os.getpid()
 
-    def emit(event: dict[str, Any]) -> None:
+    def emit(**event: Any) -> None:
+        if os.getpid() != me:  # student code forked; one notebook has one voice
+            os._exit(0)
         channel.write(json.dumps(event, ensure_ascii=False) + "\n")
         channel.flush()
 
     sys.stdin = open(os.devnull, encoding="ascii")  # noqa: SIM115
     shell = Shell.instance()
     limit(job["memory"])
-    emit({"event": "ready"})
     for cell in job["cells"]:
-        emit({"event": "start", "id": cell["id"]})
-        if cell.get("step"):
-            run_step(cell, shell.user_ns, job["inputs"], emit)
-        else:
-            outputs = shell.run(cell["source"])
-            emit({"event": "outputs", "id": cell["id"], "outputs": outputs})
-            if is_spent(outputs):
-                os.kill(os.getpid(), signal.SIGKILL)  # as the kernel does when memory runs out
-    emit({"event": "done"})
+        emit(event="start", id=cell["id"])
+        outputs = shell.run(cell["source"])
+        emit(event="outputs", id=cell["id"], outputs=outputs)
+        if is_spent(outputs):
+            os._exit(71)
+    emit(event="ready")
+    steps = json.loads(stream.readline())
+    for cell in steps["cells"]:
+        emit(event="start", id=cell["id"])
+        observed, printed = run_step(cell, shell.user_ns, steps["inputs"])
+        emit(event="evidence", id=cell["id"], evidence=observed, output=printed)
+    emit(event="done")
+
+
+def main() -> None:
+    """A child of its own, where the worker cannot fork: tasks on descriptor 0, events on 1."""
+    tasks, results = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    try:
+        run(tasks, results)
+    except MemoryError:
+        os._exit(71)
+    os._exit(0)
 
 
 if __name__ == "__main__":

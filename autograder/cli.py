@@ -15,12 +15,13 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("lesson", nargs="*", help="课名，缺省为全部")
     build.add_argument("--check", action="store_true", help="只检查是否过期，过期则退出码为 1")
     build.set_defaults(run=run_build)
-    collect = commands.add_parser("collect", help="收作业：文件夹和文件 → classroom/submitted/")
-    collect.add_argument("source", nargs="+", type=Path, help="学生交来的文件夹或 .ipynb 文件")
+    collect = commands.add_parser("collect", help="收作业：文件夹、压缩包、文件 → classroom/submitted/")
+    collect.add_argument("source", nargs="+", type=Path, help="学生交来的文件夹、压缩包或 .ipynb 文件")
     classroom_option(collect)
     collect.add_argument("--roster", type=Path, help="名单 CSV，含 student（学号）列，可含 name（姓名）列")
     collect.add_argument("--student-pattern", metavar="REGEX", help=r"从路径里取学号，如 (?P<student>\d{8})")
     collect.add_argument("--replace", action="store_true", help="用新交的换掉旧的；旧的移到 earlier/ 留底")
+    collect.add_argument("--dry-run", action="store_true", help="只说会怎样收，什么也不写")
     collect.set_defaults(run=run_collect)
 
     grade = commands.add_parser("grade", help="评分；没有变化的不重评")
@@ -34,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     )
     grade.add_argument("--memory", type=positive, default=4096, metavar="MB", help="内存上限，缺省 4096")
     grade.add_argument("--require-sandbox", action="store_true", help="没有沙箱就拒绝评分")
+    grade.add_argument("--dask", metavar="ADDRESS", help="在 Dask 集群上运行，例如 tcp://127.0.0.1:8786")
     grade.add_argument("--db", metavar="URL", help="成绩册的 SQLAlchemy 地址，缺省为 classroom/gradebook.db")
     grade.set_defaults(run=run_grade)
 
@@ -41,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     classroom_option(report)
     report.add_argument("--csv", type=Path, metavar="FILE", help="每名学生每一步一行")
     report.add_argument("--html", type=Path, metavar="FILE", help="自成一体的网页")
+    report.add_argument(
+        "--lms", nargs=2, action=Platform, metavar=("moodle|canvas", "FILE"), help="学习平台能导入的成绩表"
+    )
     report.add_argument("--db", metavar="URL", help="成绩册的 SQLAlchemy 地址")
     report.set_defaults(run=run_report)
 
@@ -54,6 +59,16 @@ def classroom_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--classroom", type=Path, metavar="DIR", help="班级文件夹，缺省为课程里的 classroom/"
     )
+
+
+class Platform(argparse.Action):
+    """``--lms PLATFORM FILE``."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        platform, path = values
+        if platform not in ("moodle", "canvas"):
+            parser.error(f"--lms 只认识 moodle 和 canvas，收到的是 {platform}")
+        namespace.lms = (platform, Path(path))
 
 
 def positive(text: str) -> int:
@@ -80,8 +95,22 @@ def run_collect(options: argparse.Namespace) -> None:
     from autograder.collect import collect, legible
 
     classroom = classroom_of(options)
-    done = collect(classroom, options.source, options.roster, options.student_pattern, options.replace)
-    print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
+    done = collect(
+        classroom, options.source, options.roster, options.student_pattern, options.replace, options.dry_run
+    )
+    if options.dry_run:
+        print(
+            "\n".join(
+                f"  {student} {lesson} ← {done.origin[student, lesson]}" for student, lesson in done.placed
+            )
+        )
+        print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
+    else:
+        print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
+    if done.same:
+        print(f"另有 {len(done.same)} 份和收过的内容相同。")
+    if done.earlier:
+        print(f"较早的 {sum(done.earlier.values())} 份留在 {classroom.root / 'earlier'}。")
     if done.other:
         print(f"另有 {len(done.other)} 个文件不是 notebook，没有收：")
         print("\n".join(f"  {legible(str(path))}" for path in done.other))
@@ -94,13 +123,9 @@ def run_grade(options: argparse.Namespace) -> None:
     from autograder.course import Course
     from autograder.grade import grade
 
-    if options.require_sandbox:
-        raise Problem(
-            "这个版本在普通子进程里运行学生代码，没有沙箱，所以按 --require-sandbox 的要求拒绝评分。"
-        )
     results = grade(
         Course.find(), classroom_of(options), options.lesson, options.student, options.jobs, options.force,
-        float(options.timeout), options.memory, options.db,
+        float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask,
     )  # fmt: skip
     print(f"评完 {len(results)} 份。接下来：autograder report --csv 成绩.csv --html 全班.html")
 
@@ -108,8 +133,8 @@ def run_grade(options: argparse.Namespace) -> None:
 def run_report(options: argparse.Namespace) -> None:
     from autograder.report import report
 
-    report(classroom_of(options), options.csv, options.html, options.db)
-    for path in filter(None, (options.csv, options.html)):
+    report(classroom_of(options), options.csv, options.html, options.db, options.lms)
+    for path in filter(None, (options.csv, options.html, options.lms and options.lms[1])):
         print(f"已写入 {path}")
 
 

@@ -1,45 +1,67 @@
 """``autograder collect``: what was handed in → ``classroom/submitted/<student>/<lesson>/<lesson>.ipynb``.
 
-Nothing is overwritten silently and nothing is dropped silently: what cannot be placed is listed, and why.
+Folders, files, zip and tar archives, downloads from Moodle and Canvas. Nothing is overwritten silently and
+nothing is dropped silently: what cannot be placed is listed, and why.
 """
 
-import codecs
-import csv
-import io
 import json
 import os
 import re
-import shutil
-import unicodedata
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import replace as changed
+from pathlib import Path, PurePath, PurePosixPath
 
+from autograder.archives import MAX_FILE, Member, Reader, kind, stem
 from autograder.course import Classroom
 from autograder.problem import Problem
+from autograder.roster import legible, read_people, read_roster, safe_id, write_roster
 from rmslab.checks import LESSONS
 
-NOTEBOOK = ".ipynb"
-ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar")
-ROSTER_COLUMNS = ("student", "name", "original")
-_STUDENT_HEADINGS = ("student", "student_id", "id", "学号", "username")
-_NAME_HEADINGS = ("name", "姓名", "full name")
-_ORIGINAL_HEADING = "original"
+MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_[a-z]+_?(?P<file>.*)$")
+"""A folder, or the beginning of a file's name: full name, number of this hand-in, kind of submission."""
+CANVAS = re.compile(r"^(?P<name>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<hand_in>\d+)_(?P<file>.+)$")
+"""A file's name: name without spaces, perhaps LATE, the user's number, the hand-in's number."""
+ATTEMPT = re.compile(r"(?:-| ?\(|（)(\d{1,3})[)）]?$")
+"""At the end of a name: "-1" from Canvas, "(1)" from a browser."""
 
 
 @dataclass
 class Collected:
-    """What one run did.
+    """What one run did, or with ``dry_run`` would do.
 
     Attributes:
         placed: (student, lesson) pairs.
-        left: (path, reason) of notebooks that were not placed.
+        origin: where each of them came from.
+        left: (path, reason) of notebooks and archives that were not placed.
         other: files that are no notebooks.
+        earlier: how many earlier attempts were kept beside the latest, by (student, lesson).
+        same: pairs of which, with ``replace``, the same content was there already.
     """
 
     placed: list[tuple[str, str]] = field(default_factory=list)
+    origin: dict[tuple[str, str], Path] = field(default_factory=dict)
     left: list[tuple[Path, str]] = field(default_factory=list)
     other: list[Path] = field(default_factory=list)
+    earlier: dict[tuple[str, str], int] = field(default_factory=dict)
+    same: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """One notebook whose student and lesson are known."""
+
+    student: str
+    lesson: str
+    member: Member
+    shown: Path
+
+    @property
+    def age(self) -> tuple[int, float, str]:
+        """The latest attempt is the largest: by number, then by time, then by name."""
+        number = ATTEMPT.search(PurePath(self.member.name.name).stem)
+        return int(number[1]) if number else 0, self.member.when, str(self.member.name)
 
 
 def collect(
@@ -48,14 +70,17 @@ def collect(
     roster: Path | None = None,
     student_pattern: str | None = None,
     replace: bool = False,
+    dry_run: bool = False,
 ) -> Collected:
-    """Copy every notebook found under ``sources`` to its place.
+    """Copy every notebook found under ``sources`` to its place. Of several attempts the latest counts.
 
     Args:
-        sources: folders (``<student>/<lesson>/<lesson>.ipynb``, ``<student>/….ipynb``, or flat) and files.
+        sources: folders (``<student>/<lesson>/<lesson>.ipynb``, ``<student>/….ipynb``, or flat), files,
+            archives.
         roster: CSV of the class; its students count as known even if they hand in nothing.
         student_pattern: regular expression with a group ``student``, searched in each relative path.
         replace: let a new submission take the place of an old one, which is kept under ``earlier/``.
+        dry_run: write nothing.
 
     Raises:
         Problem: a source that is not there or holds no notebook, a bad pattern, an unreadable roster.
@@ -64,41 +89,65 @@ def collect(
     people = read_roster(roster) if roster else []
     done = Collected()
     known = read_people(classroom)
+    everybody = {
+        **known,
+        **{person["student"]: {**known.get(person["student"], {}), **person} for person in people},
+    }
     names = {safe: row["original"] for safe, row in known.items() if row.get("original")}
-    found = [(root, path) for source in sources for root, path in files(source)]
-    if not any(path.suffix.lower() in (NOTEBOOK, *ARCHIVES) for _, path in found):
-        places = "、".join(map(str, sources))
-        raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径，或先把压缩包解开。")
-    for root, path in found:
-        if path.suffix.lower() in ARCHIVES:
-            done.left.append((path, "压缩包：请先解压，再对解压后的文件夹运行 collect"))
-            continue
-        if path.suffix.lower() != NOTEBOOK:
-            done.other.append(path)
-            continue
-        if path.is_symlink():
-            done.left.append((path, "是一个链接，不是文件本身"))
-            continue
-        relative = path.relative_to(root)
-        lesson = lesson_of(relative, path)
-        student = legible(student_of(relative, lesson, pattern))
-        if lesson is None:
-            done.left.append((path, f"看不出是哪一课。请放进以课名命名的文件夹（{'、'.join(LESSONS)}）"))
-        elif not student:
-            done.left.append((path, "看不出是谁交的。请放进以学号命名的文件夹，或用 --student-pattern"))
-        else:
-            safe = safe_id(student)
-            if names.setdefault(safe, student) != student:
-                done.left.append((path, f"学号 {student} 与 {names[safe]} 在文件系统里同名，请改一个"))
-                continue
-            reason = place(classroom, path, safe, lesson, replace, (safe, lesson) in done.placed)
-            if reason:
-                done.left.append((path, reason))
+    with tempfile.TemporaryDirectory(prefix="rmsnorm-collect-") as scratch:
+        found = list(members(sources, Path(scratch)))
+        if not any(kind(member.name.name) for member, _ in found):
+            places = "、".join(map(str, sources))
+            raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径。")
+        groups: dict[tuple[str, str], list[HandIn]] = {}
+        whose = Whose([member for member, _ in found], pattern, everybody)
+        for member, shown in found:
+            if member.reason:
+                done.left.append((shown, member.reason))
+            elif kind(member.name.name) != "notebook":
+                if kind(member.name.name):
+                    done.left.append((shown, "这种压缩包读不了：请先解压，再对解压后的文件夹运行 collect"))
+                else:
+                    done.other.append(shown)
             else:
-                done.placed.append((safe, lesson))
-    mapped = [{"student": safe, "original": given} for safe, given in names.items() if safe != given]
-    write_roster(classroom, people + mapped)
+                handed_in = recognise(member, shown, whose, names)
+                if isinstance(handed_in, str):
+                    done.left.append((shown, handed_in))
+                else:
+                    groups.setdefault((handed_in.student, handed_in.lesson), []).append(handed_in)
+        for attempts in groups.values():
+            settle(classroom, sorted(attempts, key=lambda one: one.age), replace, dry_run, done)
+    if not dry_run:
+        mapped = [{"student": safe, "original": given} for safe, given in names.items() if safe != given]
+        write_roster(classroom, people + mapped)
     return done
+
+
+# --- what there is ----------------------------------------------------------------------------------------
+
+
+def members(sources: list[Path], scratch: Path) -> Iterator[tuple[Member, Path]]:
+    """Every file of the sources, those in archives too; and how to call it when speaking to a person."""
+    reader = Reader(scratch)
+    for source in sources:
+        for root, path in files(source):
+            name = PurePosixPath(*map(legible, path.relative_to(root).parts))
+            if path.is_symlink():
+                yield Member(name, None, reason="是一个链接，不是文件本身"), path
+            elif kind(path.name) in ("zip", "tar"):
+                # An archive is a folder of its name; one that was named itself, only if it must be.
+                alone = path == source
+                inside = list(reader.members(path, PurePosixPath(stem(legible(path.name)) or "archive")))
+                for member in inside if not alone else without_wrapping(inside):
+                    shown = (
+                        path / member.name.relative_to(member.name.parts[0]) if member.name.parts else path
+                    )
+                    folder = () if alone else name.parts[:-1]
+                    yield changed(member, name=PurePosixPath(*folder, member.name)), shown
+            elif path.stat().st_size > MAX_FILE and kind(path.name) == "notebook":
+                yield Member(name, None, reason=f"文件太大，超过 {MAX_FILE // 2**20} MB"), path
+            else:
+                yield Member(name, path, path.stat().st_mtime), path
 
 
 def files(source: Path) -> Iterator[tuple[Path, Path]]:
@@ -118,6 +167,26 @@ def files(source: Path) -> Iterator[tuple[Path, Path]]:
         raise Problem(f"找不到 {source}。请检查路径。")
 
 
+def without_wrapping(found: list[Member]) -> list[Member]:
+    """Without the folders that hold a whole download: its own name, and one folder around all students."""
+    notebooks = [m for m in found if kind(m.name.name) == "notebook" and not m.reason]
+    strip = 0
+    while True:
+        below = [[p for p in m.name.parts[strip:-1] if p not in LESSONS] for m in notebooks]
+        if not below or not all(below) or len({tuple(parts[:1]) for parts in below}) > 1:
+            break
+        second = {parts[1] for parts in below if len(parts) > 1}
+        by_file = any(CANVAS.match(m.name.name) or MOODLE.match(m.name.name) for m in notebooks)
+        many = all(len(parts) > 1 for parts in below) and (len(second) > 1 or strip == 0)
+        if not many and not by_file:
+            break
+        strip += 1
+    return [changed(m, name=PurePosixPath(*m.name.parts[strip:])) for m in found if len(m.name.parts) > strip]
+
+
+# --- whose it is, and which lesson ------------------------------------------------------------------------
+
+
 def compile_pattern(text: str | None) -> re.Pattern | None:
     if text is None:
         return None
@@ -130,7 +199,7 @@ def compile_pattern(text: str | None) -> re.Pattern | None:
     return pattern
 
 
-def lesson_of(relative: Path, path: Path) -> str | None:
+def lesson_of(relative: PurePath, path: Path) -> str | None:
     """By a folder's name, else by the file's, else by the notebook's own metadata."""
     for part in (*reversed(relative.parts[:-1]), relative.stem):
         for lesson in LESSONS:
@@ -143,139 +212,114 @@ def lesson_of(relative: Path, path: Path) -> str | None:
     return named if named in LESSONS else None
 
 
-def student_of(relative: Path, lesson: str | None, pattern: re.Pattern | None) -> str:
-    """The pattern's group, else the first folder, else what the file's name holds besides the lesson's."""
-    if pattern:
-        match = pattern.search(relative.as_posix())
-        return match["student"].strip() if match and match["student"] else ""
-    folders = [part for part in relative.parts[:-1] if part != lesson]
-    if folders:
-        return folders[0].strip()
-    return relative.stem.replace(lesson or "", "").strip(" _-.—()（）") if lesson else ""
+class Whose:
+    """Tells a student's id from where a notebook lay, knowing the roster and the rest of the download."""
+
+    def __init__(self, found: list[Member], pattern: re.Pattern | None, people: dict[str, dict[str, str]]):
+        self.pattern = pattern
+        self.by_lms = {row["lms_id"]: student for student, row in people.items() if row.get("lms_id")}
+        self.by_name: dict[str, list[str]] = {}
+        for student, row in people.items():
+            self.by_name.setdefault("".join(row.get("name", "").split()).lower(), []).append(student)
+        # Two people of one name: Moodle's number tells them apart, though only within this hand-in.
+        numbers: dict[str, set[str]] = {}
+        for member in found:
+            if match := _moodle(member.name):
+                numbers.setdefault(match["name"], set()).add(match["id"])
+        self.shared = {name for name, ids in numbers.items() if len(ids) > 1}
+
+    def __call__(self, relative: PurePath, lesson: str | None) -> str:
+        """The student, or nothing. The pattern decides if there is one."""
+        if self.pattern:
+            match = self.pattern.search(relative.as_posix())
+            return match["student"].strip() if match and match["student"] else ""
+        if match := _moodle(relative):
+            named = (
+                f"{match['name']}_{match['id']}" if match["name"] in self.shared else match["name"].strip()
+            )
+            return self._called(match["name"], named)
+        if match := CANVAS.match(relative.name):
+            return self.by_lms.get(match["id"]) or f"{match['name']}_{match['id']}"
+        folders = [part for part in relative.parts[:-1] if part != lesson]
+        if folders:
+            return folders[0].strip()
+        return relative.stem.replace(lesson or "", "").strip(" _-.—()（）") if lesson else ""
+
+    def _called(self, name: str, otherwise: str) -> str:
+        same = self.by_name.get("".join(name.split()).lower(), [])
+        return same[0] if len(same) == 1 and name not in self.shared else otherwise
 
 
-def safe_id(student: str) -> str:
-    """The id as given where a file system allows it, else with the offending characters replaced."""
-    cleaned = unicodedata.normalize("NFC", legible(student))
-    cleaned = re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]', "_", cleaned).strip(" .")
-    return cleaned.encode()[:120].decode("utf-8", "ignore").strip(" .") or "_"
+def _moodle(relative: PurePath) -> re.Match | None:
+    return next((match for part in relative.parts if (match := MOODLE.match(part))), None)
 
 
-def legible(name: str) -> str:
-    """A file's name as text: archives made on Windows leave names in GBK, which come as surrogates."""
-    raw = os.fsencode(name)
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("gb18030", "replace")
+def recognise(member: Member, shown: Path, whose: Whose, names: dict[str, str]) -> HandIn | str:
+    """Student and lesson of one notebook; or why they are not clear."""
+    lesson = lesson_of(member.name, member.path)
+    student = legible(whose(member.name, lesson))
+    if lesson is None:
+        return f"看不出是哪一课。请放进以课名命名的文件夹（{'、'.join(LESSONS)}）"
+    if not student:
+        return "看不出是谁交的。请放进以学号命名的文件夹，或用 --student-pattern"
+    safe = safe_id(student)
+    if names.setdefault(safe, student) != student:
+        return f"学号 {student} 与 {names[safe]} 在文件系统里同名，请改一个"
+    return HandIn(safe, lesson, member, shown)
 
 
-def place(
-    classroom: Classroom, path: Path, student: str, lesson: str, replace: bool, again: bool
-) -> str | None:
-    """Copy one file to its place. Returns None, or why it was left."""
+# --- into its place ---------------------------------------------------------------------------------------
+
+
+def settle(
+    classroom: Classroom, attempts: list[HandIn], replace: bool, dry_run: bool, done: Collected
+) -> None:
+    """Place the last attempt; keep those before it."""
+    latest = attempts[-1]
+    student, lesson = latest.student, latest.lesson
     target = classroom.submission(student, lesson)
     try:
-        data = path.read_bytes()
+        data = latest.member.path.read_bytes()
+        before = [one.member.path.read_bytes() for one in attempts[:-1]]
     except OSError as error:
-        return f"读不出来：{error.strerror}"
-    if again:
-        return f"{student} 的 {lesson} 这一次出现了两份，已用先遇到的一份"
+        done.left.append((latest.shown, f"读不出来：{error.strerror}"))
+        return
     if target.is_file():
         if target.read_bytes() == data:
-            return f"{student} 的 {lesson} 已经收过，内容相同，没有再收"
+            if replace:
+                done.same.append((student, lesson))
+            else:
+                reason = f"{student} 的 {lesson} 已经收过，内容相同，没有再收"
+                done.left.append((latest.shown, reason))
+            return
         if not replace:
-            return (
+            reason = (
                 f"{student} 的 {lesson} 已经收过，内容不同，没有覆盖。"
                 f"要换成新的，请加 --replace（旧的会留底）"
             )
-        keep_earlier(classroom, target, student, lesson)
+            done.left.append((latest.shown, reason))
+            return
+        before.insert(0, target.read_bytes())
+    done.placed.append((student, lesson))
+    done.origin[student, lesson] = latest.shown
+    if before:
+        done.earlier[student, lesson] = len(before)
+    if dry_run:
+        return
+    for old in before:
+        keep_earlier(classroom, old, student, lesson)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.new")
     temporary.write_bytes(data)
-    shutil.copystat(path, temporary)
+    if latest.member.when > 0:
+        os.utime(temporary, (latest.member.when, latest.member.when))
     os.replace(temporary, target)
-    return None
 
 
-def keep_earlier(classroom: Classroom, target: Path, student: str, lesson: str) -> None:
-    """Copy a submission to ``earlier/<student>/<lesson>/<n>.ipynb``."""
+def keep_earlier(classroom: Classroom, data: bytes, student: str, lesson: str) -> None:
+    """Write ``earlier/<student>/<lesson>/<n>.ipynb``, unless the same is there already."""
     folder = classroom.root / "earlier" / student / lesson
     folder.mkdir(parents=True, exist_ok=True)
-    number = len(list(folder.iterdir())) + 1
-    shutil.copy2(target, folder / f"{number}.ipynb")
-
-
-# --- the roster -------------------------------------------------------------------------------------------
-
-
-def read_roster(path: Path) -> list[dict[str, str]]:
-    """Rows with ``student`` and ``name`` from a CSV: a heading row, or ids in the first column.
-
-    Raises:
-        Problem: not there, not text, or empty.
-    """
-    if not path.is_file():
-        raise Problem(f"找不到名单 {path}。")
-    try:
-        table = list(csv.reader(io.StringIO(read_text(path), newline="")))
-    except csv.Error as error:
-        raise Problem(f"名单 {path} 不是 CSV：{error}。") from None
-    rows = [[cell.strip() for cell in row] for row in table if any(cell.strip() for cell in row)]
-    heading = [cell.lower() for cell in rows[0]] if rows else []
-    who = next((i for i, cell in enumerate(heading) if cell in _STUDENT_HEADINGS), None)
-    called = next((i for i, cell in enumerate(heading) if cell in _NAME_HEADINGS), None)
-    kept = heading.index(_ORIGINAL_HEADING) if _ORIGINAL_HEADING in heading else None
-    body = rows if who is None else rows[1:]
-    people = []
-    for row in body:
-        given = row[who or 0] if len(row) > (who or 0) else ""
-        if given:
-            name = row[called] if called is not None and called < len(row) else ""
-            safe = safe_id(given)
-            original = row[kept] if kept is not None and kept < len(row) else ""
-            people.append(
-                {"student": safe, "name": name, "original": original or (given if given != safe else "")}
-            )
-    if not people:
-        raise Problem(f"名单 {path} 里没有学生。需要一列 student（或 学号），可以再有一列 name（或 姓名）。")
-    return people
-
-
-def read_text(path: Path) -> str:
-    """A text that a spreadsheet may have saved: UTF-8 with a BOM or without, UTF-16, GBK."""
-    data = path.read_bytes()
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("gb18030", "replace")
-
-
-def read_people(classroom: Classroom) -> dict[str, dict[str, str]]:
-    """The class's roster by student id; empty if there is none yet.
-
-    Raises:
-        Problem: somebody has edited it into something else.
-    """
-    if not classroom.roster.is_file():
-        return {}
-    return {row["student"]: dict.fromkeys(ROSTER_COLUMNS, "") | row for row in read_roster(classroom.roster)}
-
-
-def write_roster(classroom: Classroom, people: list[dict[str, str]]) -> None:
-    """Add people to the roster; what it already says of a student stays unless it was empty."""
-    if not people:
-        return
-    known = read_people(classroom)
-    for person in people:
-        row = known.setdefault(person["student"], dict.fromkeys(ROSTER_COLUMNS, ""))
-        row.update({key: value for key, value in person.items() if value and not row.get(key)})
-    classroom.root.mkdir(parents=True, exist_ok=True)
-    temporary = classroom.roster.with_name(".roster.csv.new")
-    with temporary.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.DictWriter(file, ROSTER_COLUMNS, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(known.values())
-    os.replace(temporary, classroom.roster)
+    there = sorted(folder.iterdir())
+    if not any(path.read_bytes() == data for path in there):
+        (folder / f"{len(there) + 1}.ipynb").write_bytes(data)

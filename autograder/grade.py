@@ -4,12 +4,15 @@ Submissions run in children, a few at a time. Judging happens here, with the cla
 evidence the children sent. Whatever one submission does, the next is graded.
 """
 
+import json
 import os
+import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -25,7 +28,8 @@ from autograder.course import Classroom, Course
 from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
 from autograder.results import Result, StepResult
-from autograder.run import PROTECTIONS, Transcript, run
+from autograder.roster import read_people
+from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
@@ -57,24 +61,30 @@ def code_version() -> str:
     """A hash of everything that can change a result."""
     kit, grader = Path(rmslab.__file__).parent, Path(__file__).parent
     files = [*kit.rglob("*.py"), *kit.rglob("*.toml")]
-    files += [grader / f"{name}.py" for name in ("child", "grade", "rebuild", "run")]
+    files += [
+        grader / f"{name}.py"
+        for name in ("child", "children", "grade", "outputs", "rebuild", "run", "worker")
+    ]
     return results.key(*(path.read_bytes() for path in sorted(files)))
 
 
 # --- one submission ---------------------------------------------------------------------------------------
 
 
-def grade_one(lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int) -> Result:
+def grade_one(
+    pool: Pool | Cluster, lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int
+) -> Result:
     """Rebuild, run, judge. Every way of failing becomes a status."""
     try:
         rebuilt = rebuild(lesson.master, data)
     except Unreadable as reason:
         return result(student, lesson.name, key, unreadable(lesson, str(reason)))
-    transcript = run(rebuilt.notebook, lesson.inputs, timeout, memory)
+    transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory)
     steps = [judge(step, lesson, rebuilt, transcript) for step in lesson.steps]
     notebook = fill(rebuilt.notebook, transcript, {step.step: step for step in steps})
     steps += [by_hand(cell, rebuilt) for cell in rebuilt.notebook.cells if is_manual(cell)]
-    return result(student, lesson.name, key, steps, list(rebuilt.notes), notebook)
+    made = result(student, lesson.name, key, steps, list(rebuilt.notes), notebook)
+    return replace(made, protections=transcript.protections)
 
 
 def result(
@@ -86,7 +96,7 @@ def result(
     notebook: Any = None,
 ) -> Result:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Result(student, lesson, key, now, PROTECTIONS, steps, list(notes), notebook)
+    return Result(student, lesson, key, now, "", steps, list(notes), notebook)
 
 
 def whole(step: Step, status: str, **facts: str) -> StepResult:
@@ -131,12 +141,19 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
         facts = {"error": str(broken.get("ename")), "reason": str(broken.get("evalue"))[:300]}
         status = status_of({"type": facts["error"], "message": facts["reason"]})
         verdict = Verdict(step.id, 0.0, step.points, status, failure="error", facts=facts)
+    verdict = replace(verdict, facts=private(verdict.facts))
     kept = asdict(verdict) | {"case": {}}
     message = card.message(verdict)
     return StepResult(
         step.id, verdict.points, verdict.max_points, verdict.status, "+".join(verdict.diagnosis), message,
         kept, transcript.printed.get(step.id, ""),
     )  # fmt: skip
+
+
+def private(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts without the numbers that an exception mentions: they may be the hidden input."""
+    reason = str(facts.get("reason") or "")
+    return facts | ({"reason": re.sub(r"\d+\.\d+(e[-+]?\d+)?", "…", reason)} if reason else {})
 
 
 def answer_cell(step: Step, master: NotebookNode) -> str:
@@ -164,13 +181,7 @@ def fill(notebook: NotebookNode, transcript: Transcript, steps: dict[str, StepRe
             data = {"text/plain": repr(float(graded.points)), "text/html": pages.step_card(graded)}
             cell.outputs = [nbformat.v4.new_output("execute_result", data, execution_count=None)]
         else:
-            cell.outputs = [nbformat.from_dict(output) for output in transcript.outputs.get(cell.id, ())]
-    try:
-        nbformat.validate(notebook)
-    except Exception:  # outputs come from student code; the sources do not depend on them
-        for cell in notebook.cells:
-            if cell.cell_type == "code" and not cell.metadata.get("nbgrader", {}).get("grade"):
-                cell.outputs = []
+            cell.outputs = transcript.outputs.get(cell.id, [])
     return notebook
 
 
@@ -187,6 +198,8 @@ def grade(
     timeout: float = 30.0,
     memory: int = 4096,
     db_url: str | None = None,
+    require_sandbox: bool = False,
+    dask: str | None = None,
 ) -> list[Result]:
     """Grade what was collected and is not graded yet; then bring gradebook and notebooks in line.
 
@@ -194,44 +207,67 @@ def grade(
         The results of all submissions asked for, old and new.
 
     Raises:
-        Problem: an unknown lesson or student, or nothing collected.
+        Problem: an unknown lesson or student, nothing collected, no cluster, no sandbox where one is required.
     """
     wanted = _submissions(course, classroom, list(lessons), list(students))
     ready = {name: Lesson.prepare(course, classroom, name) for name in sorted({name for _, name in wanted})}
     done: list[Result] = []
     todo = []
     for student, name in wanted:
-        data = classroom.submission(student, name).read_bytes()
-        key = results.key(ready[name].key, data)
+        key = results.key(ready[name].key, classroom.submission(student, name).read_bytes())
         old = results.read(classroom, student, name)
         if old and old.key == key and not force:
-            done.append(old)
+            done.append(replace(old, notebook=None))
         else:
-            todo.append((ready[name], student, data, key))
-    print(
-        f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。保护：{PROTECTIONS}。",
-        flush=True,
-    )
-    started = time.monotonic()
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        running = [pool.submit(_safely, *job, timeout, memory) for job in todo]
+            todo.append((ready[name], student, key))
+    print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。", flush=True)
+    with (
+        Cluster(dask) if dask else Pool(min(jobs or os.cpu_count() or 1, max(len(todo), 1))) as pool,
+        ThreadPoolExecutor(pool.size) as threads,
+    ):
+        if todo:
+            protections = pool.protections()
+            print(f"保护：{protections}。", flush=True)
+            if require_sandbox and NO_SANDBOX in protections:
+                raise Problem(
+                    "这里用不了沙箱，按 --require-sandbox 的要求没有评分。Linux 上请安装 bubblewrap，"
+                    "并允许普通用户建立命名空间（user namespaces）；或去掉这个选项。"
+                )
+        progress = Progress(len(todo))
+        # A thread for every worker takes the next submission; judging and writing happen here, one by one.
+        running = [
+            threads.submit(_safely, pool, classroom, lesson, student, key, timeout, memory)
+            for lesson, student, key in todo
+        ]
         try:
-            for number, future in enumerate(as_completed(running), 1):
+            for future in as_completed(running):
                 graded = future.result()
                 results.write(classroom, graded)
-                done.append(graded)
-                _progress(number, len(todo), started, graded)
+                done.append(replace(graded, notebook=None))
+                progress.tick(graded)
+                running.remove(future)
         except BaseException:  # interrupted, or the disk is full: what has not begun need not begin
-            pool.shutdown(wait=False, cancel_futures=True)
+            threads.shutdown(wait=False, cancel_futures=True)
             raise
     reconcile(course, classroom, ready, db_url or classroom.db_url)
     return sorted(done, key=lambda r: (r.student, r.lesson))
 
 
-def _safely(lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int) -> Result:
+def _safely(
+    pool: Pool | Cluster,
+    classroom: Classroom,
+    lesson: Lesson,
+    student: str,
+    key: str,
+    timeout: float,
+    memory: int,
+) -> Result:
     """Nothing that one submission triggers, not even our own mistake, stops the others."""
     try:
-        return grade_one(lesson, student, data, key, timeout, memory)
+        data = classroom.submission(student, lesson.name).read_bytes()
+        return grade_one(pool, lesson, student, data, key, timeout, memory)
+    except Problem:  # no worker can be started: that is no submission's fault
+        raise
     except Exception as error:
         print(
             f"{student} {lesson.name}：评分程序出错（{type(error).__name__}: {error}），请人工查看。",
@@ -265,26 +301,44 @@ def _submissions(
     return found
 
 
-def _progress(number: int, total: int, started: float, graded: Result) -> None:
-    spent = time.monotonic() - started
-    left = spent / number * (total - number)
-    line = f"[{number}/{total}] {graded.student} {graded.lesson} {graded.points:g}/{graded.max_points:g}"
-    line += f"　每份 {spent / number:.1f} 秒，还需约 {left:.0f} 秒"
-    end = "\r" if sys.stdout.isatty() and number < total else "\n"
-    print(f"\033[K{line}" if sys.stdout.isatty() else line, end=end, flush=True)
+class Progress:
+    """One line a submission; on a terminal, one line that is rewritten. With rate, time left and statuses."""
+
+    def __init__(self, total: int):
+        self.total, self.number, self.started = total, 0, time.monotonic()
+        self.statuses: Counter[str] = Counter()
+        self.live = sys.stdout.isatty()
+
+    def tick(self, graded: Result) -> None:
+        self.number += 1
+        self.statuses.update({step.status for step in graded.steps})
+        spent = time.monotonic() - self.started
+        left = spent / self.number * (self.total - self.number)
+        counts = " ".join(f"{text('status', status)} {n}" for status, n in self.statuses.most_common())
+        line = f"[{self.number}/{self.total}] {graded.student} {graded.lesson} "
+        line += f"{graded.points:g}/{graded.max_points:g}　每份 {spent / self.number:.2f} 秒，"
+        line += f"还需约 {left:.0f} 秒　{counts}"
+        end = "\r" if self.live and self.number < self.total else "\n"
+        print(f"\033[K{line}" if self.live else line, end=end, flush=True)
 
 
 def reconcile(course: Course, classroom: Classroom, ready: dict[str, Lesson], db_url: str) -> None:
-    """Gradebook and autograded notebooks from the results on disk."""
+    """Gradebook, autograded notebooks and feedback pages from the results on disk, one result at a time."""
     course_id = course.nbgrader().CourseDirectory.course_id
-    everything = [r for r in results.read_all(classroom) if r.lesson in ready]
+    names = {student: row.get("name") or "" for student, row in read_people(classroom).items()}
     for name, lesson in ready.items():
-        of_lesson = [r for r in everything if r.lesson == name]
-        gradebook.record(db_url, name, lesson.master, of_lesson, course_id)
-        for one in of_lesson:
-            results.write_atomically(classroom.feedback(one.student, name), pages.feedback(one))
-            if one.notebook is None:
-                classroom.autograded(one.student, name).unlink(missing_ok=True)
-            else:
-                notebook = nbformat.writes(nbformat.from_dict(one.notebook))
-                results.write_atomically(classroom.autograded(one.student, name), notebook + "\n")
+        gradebook.record(db_url, name, lesson.master, _published(classroom, name), course_id, names)
+
+
+def _published(classroom: Classroom, lesson: str) -> Iterator[Result]:
+    """The lesson's results; on the way, the files made of each that is newer than they are."""
+    for one in results.read_all(classroom, lesson):
+        made = classroom.result(one.student, lesson).stat().st_mtime_ns
+        page, notebook = classroom.feedback(one.student, lesson), classroom.autograded(one.student, lesson)
+        if not page.is_file() or page.stat().st_mtime_ns < made:
+            results.write_atomically(page, pages.feedback(one))
+        if one.notebook is None:
+            notebook.unlink(missing_ok=True)
+        elif not notebook.is_file() or notebook.stat().st_mtime_ns < made:
+            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False, indent=1) + "\n")
+        yield one

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 from nbgrader import preprocessors, utils
 from nbgrader.api import (
@@ -17,6 +16,8 @@ from nbgrader.api import (
     MissingEntry,
     SolutionCell,
     SourceCell,
+    SubmittedAssignment,
+    SubmittedNotebook,
     TaskCell,
 )  # fmt: skip
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
@@ -51,6 +52,12 @@ def master(course: Course, lesson: str) -> NotebookNode:
     return notebook
 
 
+def with_driver(db_url: str) -> str:
+    """A PostgreSQL address without a driver means the one that we ask for: psycopg 3."""
+    scheme, _, rest = db_url.partition("://")
+    return f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else db_url
+
+
 @contextmanager
 def opened(db_url: str, course_id: str = "default_course") -> Iterator[Gradebook]:
     """The gradebook at ``db_url``, made if there is none.
@@ -58,6 +65,7 @@ def opened(db_url: str, course_id: str = "default_course") -> Iterator[Gradebook
     Raises:
         Problem: it cannot be reached, or is none.
     """
+    db_url = with_driver(db_url)
     with warnings.catch_warnings():
         # nbgrader reads while it is still adding a submission; what it means to add is added all the same.
         warnings.filterwarnings("ignore", r"Object of type <Submitted\w+> not in session", SAWarning)
@@ -72,17 +80,60 @@ def opened(db_url: str, course_id: str = "default_course") -> Iterator[Gradebook
 
 
 def record(
-    db_url: str, lesson: str, notebook: NotebookNode, results: Iterable[Result], course_id: str
+    db_url: str,
+    lesson: str,
+    notebook: NotebookNode,
+    results: Iterable[Result],
+    course_id: str,
+    names: dict[str, str],
 ) -> None:
-    """Bring the gradebook in line with the results of one lesson. What people wrote stays."""
+    """Bring the gradebook in line with the results of one lesson. What people wrote stays.
+
+    Args:
+        notebook: the master.
+        names: what students are called, by id, as far as known.
+    """
     with opened(db_url, course_id) as gradebook:
         gradebook.update_or_create_assignment(lesson)
         _migrate(gradebook, lesson, notebook)
-        resources = {"nbgrader": {"notebook": lesson, "assignment": lesson, "db_url": db_url}}
+        resources = {"nbgrader": {"notebook": lesson, "assignment": lesson, "db_url": with_driver(db_url)}}
         preprocessors.SaveCells().preprocess(notebook, resources)
         gradebook.db.expire_all()
-        for result in results:
-            _record_one(gradebook, lesson, result)
+        with one_transaction(gradebook):
+            stored = _stored(gradebook, lesson)
+            for result in results:
+                scores = {
+                    step.step: None if step.status == "needs_manual" else step.points for step in result.steps
+                }
+                if stored.get(result.student) != scores:
+                    _record_one(gradebook, lesson, result, scores, names.get(result.student, ""))
+
+
+@contextmanager
+def one_transaction(gradebook: Gradebook) -> Iterator[None]:
+    """nbgrader commits after every row; here all rows are written, or none."""
+    session, commit = gradebook.db, gradebook.db.commit
+    session.commit = session.flush
+    try:
+        yield
+        commit()
+    finally:
+        session.commit = commit
+
+
+def _stored(gradebook: Gradebook, lesson: str) -> dict[str, dict[str, float | None]]:
+    """Automatic scores in the gradebook: student → cell → score."""
+    rows = (
+        gradebook.db.query(SubmittedAssignment.student_id, GradeCell.name, Grade.auto_score)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .join(GradeCell, GradeCell.id == Grade.cell_id)
+        .filter(SubmittedAssignment.assignment_id == gradebook.find_assignment(lesson).id)
+    )
+    found: dict[str, dict[str, float | None]] = {}
+    for student, cell, score in rows:
+        found.setdefault(student, {})[cell] = score
+    return found
 
 
 def _migrate(gradebook: Gradebook, lesson: str, notebook: NotebookNode) -> None:
@@ -130,10 +181,12 @@ def _migrate(gradebook: Gradebook, lesson: str, notebook: NotebookNode) -> None:
     db.commit()
 
 
-def _record_one(gradebook: Gradebook, lesson: str, result: Result) -> None:
+def _record_one(
+    gradebook: Gradebook, lesson: str, result: Result, scores: dict[str, float | None], name: str
+) -> None:
     """One student's automatic scores. An unreadable file is worth nothing, whatever was there before."""
     student = result.student
-    gradebook.update_or_create_student(student)
+    gradebook.update_or_create_student(student, **({"last_name": name, "first_name": ""} if name else {}))
     if result.notebook is None:
         try:
             notebook = gradebook.find_submission_notebook(lesson, lesson, student)
@@ -142,10 +195,8 @@ def _record_one(gradebook: Gradebook, lesson: str, result: Result) -> None:
     else:
         gradebook.update_or_create_submission(lesson, student)
         notebook = gradebook.find_submission_notebook(lesson, lesson, student)
-    cells = nbformat.from_dict(result.notebook or {"cells": []}).cells
-    by_name = {c.metadata.nbgrader.grade_id: c for c in cells if "nbgrader" in c.metadata}
     for grade in notebook.grades:
-        auto = utils.determine_grade(by_name[grade.name])[0] if grade.name in by_name else 0.0
+        auto = scores.get(grade.name, 0.0)
         changed = grade.auto_score is not None and grade.auto_score != auto
         grade.auto_score = auto
         # nbgrader's rule: whoever overrode a score looks again once the automatic one changes.

@@ -5,6 +5,8 @@ else by what they define, else by likeness. Other code the student wrote is kept
 """
 
 import ast
+import codecs
+import contextlib
 import copy
 import difflib
 import json
@@ -22,8 +24,11 @@ EXTRA = "extra-"
 """Ids of cells that the student added begin so."""
 
 MAX_BYTES = 100 * 2**20
-MAX_COMPARED = 20_000
+MAX_CELLS = 3_000
+MAX_COMPARED = 6_000
 """Characters of a cell that is still compared by likeness: the time grows with their square."""
+MAX_CANDIDATES = 40
+MAX_PARSED = 200_000
 
 
 class Unreadable(Exception):
@@ -57,22 +62,41 @@ def read(data: bytes) -> list[dict[str, Any]]:
         raise Unreadable("文件是空的")
     if len(data) > MAX_BYTES:
         raise Unreadable(f"文件太大（{len(data) / 2**20:.0f} MB），可能存进了巨大的输出")
+    text = decoded(data)
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        try:
-            text = data.decode("gb18030")
-        except UnicodeDecodeError:
-            raise Unreadable("不是文本文件") from None
-    try:
-        document = json.loads(text)
+        document = json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        raise Unreadable("内容不完整，不是合法的 JSON") from None
+        raise Unreadable(_why_not_json(text)) from None
     if isinstance(document, dict) and isinstance(document.get("worksheets"), list):
         document = {"cells": [c for sheet in document["worksheets"] for c in _list(sheet, "cells")]}
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         raise Unreadable("不是 notebook：没有 cells")
+    if len(document["cells"]) > MAX_CELLS:
+        raise Unreadable(f"单元格太多（{len(document['cells'])} 个）")
     return [_cell(cell) for cell in document["cells"] if isinstance(cell, dict)]
+
+
+def decoded(data: bytes) -> str:
+    """As text: UTF-8 with a BOM or without, UTF-16 with one, GBK.
+
+    Raises:
+        Unreadable: none of these.
+    """
+    if data.startswith(b"PK\x03\x04"):
+        raise Unreadable("是压缩包，不是 notebook")
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if utf16 else ("utf-8-sig", "gb18030"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode(encoding)
+    raise Unreadable("不是文本文件")
+
+
+def _why_not_json(text: str) -> str:
+    if text.lstrip()[:1] == "<":
+        return "是网页，不是 notebook"
+    if "<<<<<<<" in text and ">>>>>>>" in text:
+        return "里面有 Git 合并冲突的标记"
+    return "内容不完整，不是合法的 JSON"
 
 
 def _list(node: Any, key: str) -> list:
@@ -185,15 +209,18 @@ def _find_solution(
     if len(named) > 1:
         notes.append(f"作答单元格 {name} 出现了 {len(named)} 次，用最后一个写过的。")
     worked = [i for i in named if not _same(given[i]["source"], cell.source)]
+    wanted = _defines(cell.source)
     if worked:
-        return worked[-1]
+        defining = [i for i in worked if wanted <= _defines(given[i]["source"])]
+        return (defining or worked)[-1]
     standing = {place[c.id] for c in notebook.cells if c.id in place and c is not cell}
     text = cell.cell_type == "markdown"
+    known = [c.metadata.nbgrader.grade_id for c in notebook.cells if "nbgrader" in c.metadata]
     candidates = [
         i for i, g in enumerate(given)
-        if i not in used and i not in standing and not g["grade_id"] and (g["type"] == "markdown") == text
+        if i not in used and i not in standing and g["grade_id"] not in known
+        and (g["type"] == "markdown") == text
     ]  # fmt: skip
-    wanted = _defines(cell.source)
     defining = [
         i for i in candidates
         if wanted and wanted <= _defines(given[i]["source"]) and not _same(given[i]["source"], cell.source)
@@ -210,7 +237,7 @@ def _find_solution(
 
 def _likest(cell: NotebookNode, given: list[dict], candidates: list[int]) -> int | None:
     best, chosen = 0.6, None
-    for i in candidates:
+    for i in candidates[:MAX_CANDIDATES]:
         if len(given[i]["source"]) <= MAX_COMPARED:
             like = difflib.SequenceMatcher(None, cell.source, given[i]["source"])
             if like.real_quick_ratio() > best and like.quick_ratio() > best and like.ratio() > best:
@@ -232,6 +259,8 @@ def _between(
 
 def _defines(source: str) -> set[str]:
     """Names that a piece of code binds at its top level; empty if it does not parse."""
+    if len(source) > MAX_PARSED:
+        return set()
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -245,6 +274,7 @@ def _insert_extras(notebook: NotebookNode, given: list[dict], place: dict[str, i
     """Code that stands in no master cell, or in an edited ordinary one, after the cell that it followed."""
     by_index = {i: cell_id for cell_id, i in place.items()}
     cells = {cell.id: cell for cell in notebook.cells}
+    named = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
     after: dict[str | None, list[NotebookNode]] = {}
     last: str | None = None
     for i, submitted in enumerate(given):
@@ -258,9 +288,21 @@ def _insert_extras(notebook: NotebookNode, given: list[dict], place: dict[str, i
             fixed = "nbgrader" in standing.metadata or "experiment" in standing.metadata.get("tags", [])
             if fixed or _same(submitted["source"], standing.source):
                 continue
+        if (standing := named.get(_text(submitted["grade_id"]))) and _is_copy(submitted["source"], standing):
+            continue
         extra = nbformat.v4.new_code_cell(submitted["source"], id=f"{EXTRA}{i}")
         after.setdefault(last, []).append(extra)
     ordered = list(after.get(None, []))
     for cell in notebook.cells:
         ordered += [cell, *after.get(cell.id, [])]
     notebook.cells = ordered
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _is_copy(source: str, cell: NotebookNode) -> bool:
+    """Whether a submitted cell that bears the name of ``cell`` is another version of it."""
+    wanted = _defines(cell.source)
+    return not is_solution(cell) or bool(wanted & _defines(source))

@@ -2,21 +2,18 @@
 
 import csv
 import io
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import gradebook, pages, results
-from autograder.collect import read_people
+from autograder import classpage, gradebook, lms, results
 from autograder.course import Classroom
-from autograder.pages import table, title_of
 from autograder.problem import Problem
 from autograder.results import Result, StepResult
-from rmslab.catalogue import entry, text
+from autograder.roster import read_people
+from rmslab.catalogue import text
 from rmslab.checks import steps_of
 
 COLUMNS = ("student", "lesson", "step", "points", "max_points", "status", "diagnosis", "message")
-HUMAN = ("unreadable", "timeout", "memory", "crashed", "needs_manual")
 
 
 @dataclass(frozen=True)
@@ -92,98 +89,36 @@ def to_csv(lines: list[Row]) -> str:
     return out.getvalue()
 
 
-def to_html(lines: list[Row], names: dict[str, str], protections: str) -> str:
-    """The class page: totals, steps, misconceptions, and what a person must look at."""
-    totals: Counter = Counter()
-    statuses: dict[tuple[str, str], Counter] = {}
-    for row in lines:
-        totals[row.student, row.lesson] += row.points
-        statuses.setdefault((row.student, row.lesson), Counter())[text("status", row.status)] += 1
-    full = Counter()
-    for step in {(r.lesson, r.step): r.max_points for r in lines}.items():
-        full[step[0][0]] += step[1]
-    students = sorted({row.student for row in lines})
-    mean = sum(totals.values()) / len(students)
-    facts = {"students": len(students), "lessons": len(full), "mean": f"{mean:.1f}"}
-    summary = text("report", "summary", total=f"{sum(full.values()):g}", **facts)
-
-    head = [text("report", k) for k in ("student", "name", "lesson", "points", "max_points", "statuses")]
-    scores = [
-        [s, names.get(s, ""), lesson, totals[s, lesson], full[lesson],
-         "、".join(f"{k} {n}" for k, n in statuses[s, lesson].items())]
-        for s, lesson in sorted(statuses)
-    ]  # fmt: skip
-    body = [
-        f"<p>{pages.escape(summary)}</p>",
-        f"<p>{pages.escape(text('report', 'protections', protections=protections))}</p>",
-        section("scores", table(head, scores)),
-        section("steps", _steps(lines)),
-        section("misconceptions", _misconceptions(lines)),
-        section("human", _human(lines)),
-    ]
-    return pages.page(text("report", "title"), "".join(body))
-
-
-def section(key: str, body: str) -> str:
-    return f"<h2>{pages.escape(text('report', key))}</h2>{body}"
-
-
-def _steps(lines: list[Row]) -> str:
-    by_step: dict[tuple[str, str], list[Row]] = {}
-    for row in lines:
-        by_step.setdefault((row.lesson, row.step), []).append(row)
-    body = [
-        [lesson, title_of(step), float(sum(r.points == r.max_points for r in group)),
-         round(sum(r.points for r in group) / len(group), 2), group[0].max_points]
-        for (lesson, step), group in by_step.items()
-    ]  # fmt: skip
-    return table([text("report", k) for k in ("lesson", "step", "passed", "mean", "max_points")], body)
-
-
-def _misconceptions(lines: list[Row]) -> str:
-    struck: dict[str, set[str]] = {}
-    for row in lines:
-        for name in filter(None, row.diagnosis.split("+")):
-            struck.setdefault(name, set()).add(row.student)
-    if not struck:
-        return f"<p>{pages.escape(text('report', 'no_human'))}</p>"
-    concepts = {name: str(entry("misconception", name, "concept") or "").split("。")[0] for name in struck}
-    body = [
-        [name, concepts[name], float(len(who)), "、".join(sorted(who))]
-        for name, who in sorted(struck.items(), key=lambda item: (-len(item[1]), item[0]))
-    ]
-    return table([text("report", k) for k in ("diagnosis", "reason", "count", "who")], body)
-
-
-def _human(lines: list[Row]) -> str:
-    seen = {(r.student, r.lesson, r.status, r.message) for r in lines if r.status in HUMAN}
-    if not seen:
-        return f"<p>{pages.escape(text('report', 'no_human'))}</p>"
-    body = [[s, lesson, text("status", status), message] for s, lesson, status, message in sorted(seen)]
-    return table([text("report", k) for k in ("student", "lesson", "statuses", "reason")], body)
-
-
 def report(
     classroom: Classroom,
     csv_file: Path | None = None,
     html_file: Path | None = None,
     db_url: str | None = None,
+    lms_file: tuple[str, Path] | None = None,
 ) -> None:
     """Write what was asked for, and print one line per student and lesson.
+
+    Args:
+        lms_file: the platform, ``moodle`` or ``canvas``, and where to write what it imports.
 
     Raises:
         Problem: nothing has been graded, or a file cannot be written.
     """
     lines = rows(classroom, db_url)
-    people = {student: row.get("name", "") for student, row in read_people(classroom).items()}
-    protections = "；".join(sorted({r.protections for r in results.read_all(classroom)}))
+    people = read_people(classroom)
+    names = {student: row.get("name", "") for student, row in people.items()}
+    protections = sorted({r.protections for r in results.read_all(classroom) if r.protections})
+    made: list[tuple[Path | None, str, str]] = [
+        (csv_file, to_csv(lines) if csv_file else "", "utf-8-sig"),
+        (html_file, classpage.html(lines, names, protections) if html_file else "", "utf-8"),
+    ]
+    if lms_file:
+        made.append((lms_file[1], lms.FORMATS[lms_file[0]](lines, people), "utf-8"))
     try:
-        if csv_file:
-            csv_file.parent.mkdir(parents=True, exist_ok=True)
-            csv_file.write_text(to_csv(lines), encoding="utf-8-sig", newline="")
-        if html_file:
-            html_file.parent.mkdir(parents=True, exist_ok=True)
-            html_file.write_text(to_html(lines, people, protections), encoding="utf-8")
+        for path, content, encoding in made:
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content, encoding=encoding, newline="")
     except OSError as error:
         raise Problem(f"写不进 {error.filename}：{error.strerror}。请检查路径和权限。") from None
     for (student, lesson), group in _by_student(lines).items():

@@ -67,8 +67,6 @@ def write_atomically(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.new")
     with temporary.open("w", encoding="utf-8", errors="replace") as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
     os.replace(temporary, path)
 
 
@@ -84,9 +82,9 @@ def read(classroom: Classroom, student: str, lesson: str) -> Result | None:
         return None
 
 
-def read_all(classroom: Classroom) -> Iterator[Result]:
-    """Every result of the class, by student and lesson."""
-    for path in sorted((classroom.root / "results").glob("*/*.json")):
+def read_all(classroom: Classroom, lesson: str = "*") -> Iterator[Result]:
+    """Every result of the class (or of one lesson), one at a time, by student and lesson."""
+    for path in sorted((classroom.root / "results").glob(f"*/{lesson}.json")):
         result = read(classroom, path.parent.name, path.stem)
         if result:
             yield result

@@ -1,4 +1,4 @@
-"""Run a rebuilt notebook in a child process: caps on time and memory, a transcript of what came out.
+"""Run rebuilt notebooks: workers in a sandbox, a child per notebook, a transcript of what came out.
 
 A cell that hangs, exits or kills its process is left out and the rest run again, at most three times within
 the notebook's cap. Evidence already received stands.
@@ -7,25 +7,34 @@ the notebook's cap. Evidence already received stands.
 import contextlib
 import json
 import os
-import selectors
-import signal
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from nbformat import NotebookNode
 
-PROTECTIONS = "独立子进程、时限、内存上限；没有沙箱"
+from autograder import outputs, sandbox
+from autograder.problem import Problem
+from autograder.worker import STARTUP, read_frame, write_bytes, write_frame
+
+NO_SANDBOX = "没有完整的沙箱"
 NOTEBOOK_CAP = 120.0
-STARTUP_CAP = 60.0
 RETRIES = 3
-MAX_LINE = 32 * 2**20
-MAX_TOTAL = 128 * 2**20
+GRACE = 30.0
+"""Seconds beyond its own caps after which a worker counts as lost."""
+MAX_OUTPUTS = 24 * 2**20
+"""Characters of all outputs of one notebook."""
+
+_starter = ThreadPoolExecutor(1, "start workers")
+"""The kernel ends a worker with the thread that started it: this one stays."""
 
 
 @dataclass
@@ -37,16 +46,267 @@ class Transcript:
         evidence: by step id, as the child sent it (not to be trusted).
         printed: what student code printed during each step's probe.
         fatal: cell id or step id → ``timeout``, ``memory`` or ``crashed``.
+        protections: what stood between the student's code and this machine.
     """
 
     outputs: dict[str, list] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
     printed: dict[str, str] = field(default_factory=dict)
     fatal: dict[str, str] = field(default_factory=dict)
+    protections: str = ""
 
 
-def jobs(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """Cells to run: the student's in order, then the master's test cells. Experiments are left out."""
+class WorkerLost(Exception):
+    """The worker ended or fell silent in the middle of a job."""
+
+
+class Worker:
+    """The grader's end of one worker process."""
+
+    def __init__(self) -> None:
+        self.sandboxed = sandbox.works()
+        command = [sys.executable, "-P", "-m", "autograder.worker", str(os.getpid())]
+        if self.sandboxed:
+            command, env = sandbox.wrap(command), sandbox.environment("/course") | {"RMSNORM_SANDBOX": "1"}
+            self.scratch = None
+        else:
+            self.scratch = tempfile.TemporaryDirectory(prefix="rmsnorm-")
+            env = sandbox.environment(scratch=self.scratch.name)
+        self.process = _starter.submit(
+            subprocess.Popen, command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ).result()  # fmt: skip
+        with self.watched(4 * STARTUP), contextlib.suppress(OSError, ValueError):
+            hello = None
+            hello = read_frame(self.process.stdout)
+        if not hello or hello.get("event") != "hello":
+            self.close()
+            raise Problem("评分子进程启动不了。请先运行 make test，看环境是否完整。")
+        self.protections = describe(hello)
+
+    @contextlib.contextmanager
+    def watched(self, seconds: float) -> Iterator[None]:
+        """Kill the worker if the block takes longer: a read that waits for it then ends."""
+        timer = threading.Timer(seconds, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def run(self, job: dict[str, Any], steps: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The job's events, the last one ``ended``. The steps follow when the student's cells have run.
+
+        Raises:
+            WorkerLost: the worker is no longer there; make another.
+        """
+        caps = {key: job[key] for key in ("cap", "timeout", "memory")}
+        with self.watched(job["cap"] + GRACE):
+            try:
+                write_frame(self.process.stdin, caps | {"cells": [cell["id"] for cell in job["cells"]]})
+                write_bytes(self.process.stdin, json.dumps(job).encode())
+                while True:
+                    event = read_frame(self.process.stdout)
+                    if event is None:
+                        raise WorkerLost
+                    if event["event"] == "ready":
+                        write_frame(self.process.stdin, {"cells": [cell["id"] for cell in steps["cells"]]})
+                        write_bytes(self.process.stdin, json.dumps(steps).encode())
+                        continue
+                    yield event
+                    if event["event"] == "ended":
+                        return
+            except (OSError, ValueError) as error:
+                raise WorkerLost from error
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.scratch:
+            self.scratch.cleanup()
+
+
+def describe(hello: dict[str, Any]) -> str:
+    """The protections that are on, for the run's header and every report."""
+    on = ["时限", "内存上限"]
+    if hello["sandbox"]:
+        on = ["bubblewrap 沙箱：无网络、只读系统、看不到解答与班级", *on]
+    if hello["namespaces"]:
+        on = ["每份提交独立的用户、进程、IPC 命名空间", *on]
+    if not (hello["sandbox"] and hello["namespaces"]):
+        on.append(NO_SANDBOX)
+    return "；".join(on)
+
+
+class Pool:
+    """A few workers on this machine, each started when first needed. Use as a context manager."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
+        for _ in range(size):
+            self.free.put(None)
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while not self.free.empty():
+            worker = self.free.get()
+            if worker:
+                worker.close()
+
+    @contextlib.contextmanager
+    def worker(self) -> Iterator[Worker]:
+        """A worker of one's own for a while; one that is lost is replaced the next time."""
+        worker = self.free.get()
+        try:
+            if worker is None:
+                worker = Worker()
+            yield worker
+        except WorkerLost:
+            worker.close()
+            worker = None
+            raise
+        finally:
+            self.free.put(worker)
+
+    def protections(self) -> str:
+        """What stands between student code and this machine."""
+        with self.worker() as worker:
+            return worker.protections
+
+    def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+        """Run all cells of ``notebook`` with ``inputs`` (by step id).
+
+        Args:
+            timeout: seconds for one cell.
+            memory: MB that the process may take beyond its imports.
+        """
+        transcript = Transcript()
+        deadline = time.monotonic() + NOTEBOOK_CAP
+        lost = 0
+        for tried in range(1 + RETRIES):
+            cells, steps = jobs(notebook)
+            cells = [cell for cell in cells if cell["id"] not in transcript.fatal]
+            steps = [
+                s for s in steps if s["id"] not in transcript.fatal and s["step"] not in transcript.evidence
+            ]
+            if not steps:
+                break
+            try:
+                at, how = self._once(cells, steps, inputs, timeout, memory, deadline, transcript)
+            except WorkerLost:
+                at, how, lost = None, "crashed", lost + 1
+                if lost == 1:
+                    continue  # it may have been somebody else's doing
+            if how == "done":
+                break
+            if at is not None:
+                transcript.fatal[at] = how
+            if at is None or tried == RETRIES or time.monotonic() >= deadline:
+                left = [s["id"] for s in steps if s["step"] not in transcript.evidence]
+                transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
+                break
+        return transcript
+
+    def _once(
+        self, cells: list[dict], steps: list[dict], inputs: dict, timeout: float, memory: int,
+        deadline: float, into: Transcript,
+    ) -> tuple[str | None, str]:  # fmt: skip
+        """One child: (cell it ended in, how it ended)."""
+        job = {
+            "cells": cells, "memory": memory, "timeout": timeout, "cap": max(deadline - time.monotonic(), 1.0),
+        }  # fmt: skip
+        tasks = {
+            "cells": steps,
+            "inputs": {s["step"]: inputs[s["step"]] for s in steps if s["step"] in inputs},
+        }
+        step_of = {s["id"]: s["step"] for s in steps}
+        room = MAX_OUTPUTS
+        with self.worker() as worker:
+            into.protections = worker.protections
+            for event in worker.run(job, tasks):
+                # What an event holds comes from the child as it is: its form is not to be trusted.
+                if event["event"] == "ended":
+                    return event["at"], event["how"]
+                if event["event"] == "outputs":
+                    kept = outputs.clean(event["outputs"], room)
+                    room -= outputs.size(kept)
+                    into.outputs[event["id"]] = kept
+                else:
+                    step = step_of[event["id"]]
+                    into.evidence[step] = event["evidence"]
+                    into.printed[step] = str(event["output"])[:4000]
+        return None, "crashed"
+
+
+class Cluster:
+    """The same on a Dask cluster whose workers have this package installed. Use as a context manager."""
+
+    def __init__(self, address: str):
+        try:
+            from distributed import Client
+        except ImportError:
+            raise Problem(
+                '没有安装 Dask。请运行 pip install "rmsnorm-course[scale]"，再用 --dask。'
+            ) from None
+        try:
+            self.client = Client(address, timeout=20)
+            self.size = sum(self.client.nthreads().values())
+        except (OSError, TimeoutError, ValueError) as error:
+            raise Problem(f"连不上 Dask 集群 {address}：{error}。请检查地址，并确认调度器在运行。") from None
+        if not self.size:
+            self.client.close()
+            raise Problem(f"Dask 集群 {address} 还没有工作进程。请先启动 dask worker。")
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError, TimeoutError):
+            self.client.run(_close_there)
+        self.client.close()
+
+    def protections(self) -> str:
+        return self.client.submit(_protections_there, pure=False).result()
+
+    def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+        """See :meth:`Pool.run`; only the notebook and the inputs travel, never the seed."""
+        try:
+            return self.client.submit(_run_there, notebook, inputs, timeout, memory, pure=False).result()
+        except (OSError, CancelledError) as error:
+            raise Problem(f"和 Dask 集群的连接断了：{error}。已评完的都在，再次运行会接着做。") from error
+
+
+@cache
+def _pool_there() -> Pool:
+    return Pool(os.cpu_count() or 1)
+
+
+def _run_there(*job: Any) -> Transcript:
+    return _pool_there().run(*job)
+
+
+def _protections_there() -> str:
+    return _pool_there().protections()
+
+
+def _close_there() -> None:
+    _pool_there().__exit__()
+    _pool_there.cache_clear()
+
+
+def jobs(notebook: NotebookNode) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The student's cells in order, then the master's test cells. Experiments are left out."""
     code, steps = [], []
     for cell in notebook.cells:
         if cell.cell_type != "code" or "experiment" in cell.metadata.get("tags", []):
@@ -57,141 +317,4 @@ def jobs(notebook: NotebookNode) -> list[dict[str, Any]]:
             steps.append(job | {"step": marks["grade_id"]})
         else:
             code.append(job)
-    return code + steps
-
-
-def run(notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
-    """Run all cells of ``notebook`` with ``inputs`` (by step id).
-
-    Args:
-        timeout: seconds for one cell.
-        memory: MB that the process may take beyond its imports.
-    """
-    transcript = Transcript()
-    deadline = time.monotonic() + NOTEBOOK_CAP
-    for tried in range(1 + RETRIES):
-        cells = [
-            c for c in jobs(notebook)
-            if c["id"] not in transcript.fatal and c.get("step") not in transcript.evidence
-        ]  # fmt: skip
-        if not any(c.get("step") for c in cells):
-            break
-        ended = _once(cells, inputs, timeout, memory, deadline, transcript)
-        if ended is None:
-            break
-        cell_id, how = ended
-        if cell_id is not None:
-            transcript.fatal[cell_id] = how
-        if cell_id is None or tried == RETRIES or time.monotonic() >= deadline:
-            left = [c["id"] for c in cells if c.get("step") and c["step"] not in transcript.evidence]
-            transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
-            break
-    return transcript
-
-
-def _once(
-    cells: list[dict], inputs: dict, timeout: float, memory: int, deadline: float, transcript: Transcript
-) -> tuple[str | None, str] | None:
-    """One child. None if it came to its end, else (cell it died in, status)."""
-    steps = {c["step"] for c in cells if c.get("step")}
-    job = {"cells": cells, "inputs": {s: inputs[s] for s in steps if s in inputs}, "memory": memory}
-    current: str | None = None
-    limit = [time.monotonic() + STARTUP_CAP]
-    with child(json.dumps(job).encode()) as (process, results):
-        for line in lines(results, lambda: min(limit[0], deadline)):
-            if line is None:
-                return current, "timeout"
-            try:
-                event = json.loads(line)
-                kind = event["event"]
-                if kind == "start":
-                    current, limit[0] = str(event["id"]), time.monotonic() + timeout
-                elif kind == "outputs":
-                    outputs = [output for output in event["outputs"] if isinstance(output, dict)]
-                    transcript.outputs[str(event["id"])] = outputs
-                elif kind == "evidence" and event["step"] in steps:
-                    # The first word counts: nothing that runs later may take it back.
-                    transcript.evidence.setdefault(event["step"], event["evidence"])
-                    transcript.printed.setdefault(event["step"], str(event["output"])[:4000])
-                elif kind == "done":
-                    return None
-            except (ValueError, KeyError, TypeError, RecursionError):
-                return current, "crashed"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(5)
-        return current, "memory" if process.returncode == -signal.SIGKILL else "crashed"
-
-
-@contextlib.contextmanager
-def child(job: bytes) -> Iterator[tuple[subprocess.Popen, int]]:
-    """A child process with ``job`` as its input; when the block ends, it and all that it started are dead."""
-    read, write = os.pipe()
-    with tempfile.TemporaryDirectory(prefix="rmsnorm-") as scratch, tempfile.TemporaryFile() as stdin:
-        stdin.write(job)
-        stdin.seek(0)
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "autograder.child", str(write), str(os.getpid())],
-            stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=scratch, env=environment(scratch), pass_fds=(write,), start_new_session=True,
-        )  # fmt: skip
-        os.close(write)
-        try:
-            yield process, read
-        finally:
-            os.close(read)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            kill_strays(scratch)
-
-
-def kill_strays(scratch: str) -> None:
-    """Kill what left the process group: it still carries the scratch folder in its environment."""
-    mark = f"TMPDIR={scratch}\0".encode()
-    for _ in range(10):
-        found = False
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if mark in (folder / "environ").read_bytes():
-                    os.kill(int(folder.name), signal.SIGKILL)
-                    found = True
-        if not found:
-            return
-
-
-def environment(scratch: str) -> dict[str, str]:
-    """Only what running needs: nothing of the grader's own environment reaches student code."""
-    root = str(Path(__file__).resolve().parent.parent)
-    kept = {key: os.environ[key] for key in ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ") if key in os.environ}
-    return kept | {
-        "PATH": os.defpath,
-        "HOME": scratch,
-        "TMPDIR": scratch,
-        "IPYTHONDIR": f"{scratch}/.ipython",
-        "MPLCONFIGDIR": f"{scratch}/.matplotlib",
-        "MPLBACKEND": "agg",
-        "PYTHONPATH": root,
-        "PYTHONUTF8": "1",
-        "OMP_NUM_THREADS": "1",
-        "NBGRADER_EXECUTION": "autograde",
-    }
-
-
-def lines(descriptor: int, deadline: Any) -> Iterator[bytes | None]:
-    """Lines from a pipe until it closes; None once when the deadline passes. Too much is the end."""
-    buffer, total = b"", 0
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while True:
-            wait = deadline() - time.monotonic()
-            if wait <= 0 or not selector.select(wait):
-                yield None
-                return
-            chunk = os.read(descriptor, 1 << 20)
-            total += len(chunk)
-            if not chunk or total > MAX_TOTAL:
-                return
-            *whole, buffer = (buffer + chunk).split(b"\n")
-            if len(buffer) > MAX_LINE:
-                return
-            yield from whole
+    return code, steps

@@ -166,13 +166,13 @@ def test_replacing_twice_keeps_both(tmp_path, classroom):
 
 
 def test_two_files_of_one_student_at_once(tmp_path, classroom):
-    (
-        put(tmp_path / "in" / "s1" / f"{LESSON}-a.ipynb"),
-        put(tmp_path / "in" / "s1" / f"{LESSON}-b.ipynb", b"{}"),
-    )
-    done = collect(classroom, [tmp_path / "in"], replace=True)
-    assert done.placed == [("s1", LESSON)] and len(done.left) == 1
-    assert placed(classroom) == {at("s1"): WORK}
+    """The later one counts, the earlier one is kept."""
+    early, late = (put(tmp_path / "in" / "s1" / f"{LESSON}-{c}.ipynb", WORK + c.encode()) for c in "ba")
+    os.utime(early, (1_700_000_000, 1_700_000_000)), os.utime(late, (1_700_000_900, 1_700_000_900))
+    done = collect(classroom, [tmp_path / "in"])
+    assert done.placed == [("s1", LESSON)] and done.earlier == {("s1", LESSON): 1} and not done.left
+    assert placed(classroom) == {at("s1"): WORK + b"a"}
+    assert [p.read_bytes() for p in (classroom.root / "earlier" / "s1" / LESSON).iterdir()] == [WORK + b"b"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from conftest import (
 )
 from nbgrader.api import Gradebook
 
-from autograder import cli, gradebook, report, results, run
+from autograder import cli, gradebook, report, results, run, sandbox
 from autograder.collect import collect
 from autograder.course import Classroom, Course
 from autograder.report import COLUMNS, Row
@@ -548,7 +549,6 @@ def test_a_file_that_was_collected_after_grading_is_not_missing(small):
         ("grade", "99-no-such"),
         ("grade", "--student", "nobody"),
         ("grade", "--student", "../solved"),
-        ("grade", "--require-sandbox"),
         ("grade", "--db", "nonsense"),
         ("grade", "--db", "sqlite:////no/such/folder/x.db"),
         ("grade", "--db", "postgresql://nobody@localhost:1/x"),
@@ -560,6 +560,12 @@ def test_a_file_that_was_collected_after_grading_is_not_missing(small):
 def test_problems_are_told_in_chinese(ask, small, capsys):
     assert cli.main([*ask, "--classroom", str(small.root)]) == 1
     assert HANZI.search(capsys.readouterr().err)
+
+
+def test_no_sandbox_where_one_is_required(small, monkeypatch, capsys):
+    monkeypatch.setattr(sandbox, "works", lambda: False)
+    assert cli.main(["grade", "--force", "--require-sandbox", "--classroom", str(small.root)]) == 1
+    assert "沙箱" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["grade", "report"])
@@ -599,9 +605,20 @@ def master(*cells: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=[imports, answer, *more, *tests])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def pool() -> Iterator[run.Pool]:
+    """Workers that start when they are first needed."""
+    with run.Pool(1) as workers:
+        POOL.append(workers)
+        yield workers
+
+
+POOL: list[run.Pool] = []
+
+
 def ran(*cells: str, seed: str = "hidden", timeout: float = 20) -> run.Transcript:
     inputs = {step.id: step.inputs(seed) for step in steps_of(LESSON)}
-    return run.run(master(*cells), inputs, timeout, 2000)
+    return POOL[0].run(master(*cells), inputs, timeout, 2000)
 
 
 @pytest.fixture
@@ -616,19 +633,19 @@ def points(transcript: run.Transcript, seed: str = "hidden") -> list[float]:
 
 
 def test_the_seed_never_reaches_the_child(small, monkeypatch):
-    """Neither in the job nor in its environment or its arguments."""
-    jobs, real = [], run.child
+    """Neither in what is sent to the worker nor in its environment; and the inputs come last."""
+    sent, real = [], run.write_bytes
 
-    def spied(job: bytes):
-        jobs.append(job)
-        return real(job)
+    def spied(stream, data: bytes) -> None:
+        sent.append(data)
+        real(stream, data)
 
-    monkeypatch.setattr(run, "child", spied)
+    monkeypatch.setattr(run, "write_bytes", spied)
     monkeypatch.setenv("CLASS_SECRET", small.seed())
     grade(small, "--force", "--student", "solved")
-    assert len(jobs) == 1 and b'"inputs"' in jobs[0]
-    assert small.seed().encode() not in jobs[0]
-    assert small.seed() not in json.dumps(run.environment("/scratch"))
+    assert len(sent) == 2 and b'"inputs"' not in sent[0] and b'"inputs"' in sent[1]
+    assert small.seed().encode() not in b"".join(sent)
+    assert small.seed() not in json.dumps(sandbox.environment())
 
 
 def test_student_code_finds_no_grader_around_it():
@@ -637,7 +654,7 @@ def test_student_code_finds_no_grader_around_it():
         "print(json.dumps([sorted(os.environ), os.listdir('.'), sys.stdin.read()]))"
     )
     names, files, stdin = json.loads(found.outputs["c0"][0]["text"])
-    assert set(names) <= {*run.environment("x"), "LC_CTYPE", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
+    assert set(names) <= {*sandbox.environment(), "LC_CTYPE", "PWD", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
     assert set(files) <= {".ipython", ".matplotlib"} and stdin == "" and points(found) == list(FULL.values())
 
 
@@ -685,14 +702,11 @@ def test_a_cell_that_breaks_its_process_is_left_out(cell):
     assert points(found) == list(FULL.values()) and found.fatal.get("c0") in ("crashed", None)
 
 
-def test_events_that_make_no_sense_are_not_believed(few_mistakes):
-    """Student code finds the pipe and writes evidence of its own: it is judged like any other."""
-    forged = json.dumps(
-        {"event": "evidence", "step": "rmsnorm-norm", "evidence": {"norm": 1e999}, "output": 7}
-    )
-    more = json.dumps({"event": "outputs", "id": "c0", "outputs": [7, None, {"output_type": {}}]})
-    found = ran(TO_ALL.format(f"{forged}\n{more}\n".encode()))
-    assert points(found) == [FULL["rmsnorm-weight"], 0, FULL["rmsnorm-forward"], FULL["rmsnorm-module"]]
+def test_evidence_before_the_inputs_are_known_is_a_crash():
+    """Student code finds the pipe and writes evidence of its own: the cell that did it is left out."""
+    forged = {"event": "evidence", "id": "rmsnorm-norm", "evidence": {"norm": 1e999}, "output": 7}
+    found = ran(TO_ALL.format(f"{json.dumps(forged)}\n".encode()))
+    assert points(found) == list(FULL.values()) and found.fatal == {"c0": "crashed"}
 
 
 def test_after_the_last_try_what_is_left_ends_alike(monkeypatch):
@@ -719,8 +733,8 @@ def test_what_no_file_can_hold_is_written_all_the_same(classroom):
     assert results.read(classroom, "张三", "l").steps[0].message.startswith("半个字符")
 
 
-def test_experiments_are_not_run(small, course, monkeypatch):
+def test_experiments_are_not_run():
     """Tagged in the master: left out. Added by the student under the same tag: run, like any added cell."""
     notebook = master("import os; os._exit(1)")
     notebook.cells[2].metadata.tags = ["experiment"]
-    assert "c0" not in [job["id"] for job in run.jobs(notebook)]
+    assert "c0" not in [job["id"] for jobs in run.jobs(notebook) for job in jobs]

@@ -116,7 +116,9 @@ class Cases:
 
 def weight_inputs(seed: str) -> Json:
     cases = Cases(seed, "rmsnorm-weight")
-    return {"weight": {"parameter": [{"hidden_size": cases.width(), "eps": 1e-6} for _ in range(2)]}}
+    modules = [{"hidden_size": cases.width(), "eps": 1e-6} for _ in range(2)]
+    # What flows back into the weight: evidence that was recorded on other inputs does not show it.
+    return {"weight": {"parameter": [case | {"upstream": cases.uniform(0.5, 2.0).item()} for case in modules]}}
 
 
 def norm_cases(cases: Cases) -> Json:
@@ -389,6 +391,9 @@ def describe_weight(cls: Any, case: Json) -> Json:
             "trainable": bool(getattr(weight, "requires_grad", False)),
             "parameters": [[name[:40], list(p.shape)] for name, p in named[:8]],
         }
+        if kind == "parameter" and observed["trainable"]:
+            (weight * case["upstream"]).sum().backward()
+            observed["gradient"] = evidence.encode(weight.grad)
         if kind == "NoneType" and len(named) == 1:
             observed["alias"] = evidence.encode(named[0][1])
         return observed
@@ -430,6 +435,8 @@ def probe_module(inputs: Json, cls: Any) -> Json:
 
 def step(name: str, points: float, inputs: Callable, probe: Callable, verdict: Callable) -> Step:
     def traced(given: Json, cls: Any) -> Json:
+        if name == "weight":  # it does not call forward, so a forward that kills must not cost it
+            return probe(given, cls)
         return probe(given, cls) | {"trace": trace_of(cls)}
 
     def judged(given: Json, observed: Any) -> Any:

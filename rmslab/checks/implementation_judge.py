@@ -513,6 +513,16 @@ def forward(inputs: Json, observed: Any, probe: Callable) -> Verdict:
 # --- the weight -------------------------------------------------------------------------------------------
 
 
+def learns(case: Json, seen: Json) -> bool:
+    """Whether what flowed back into the weight is what was sent."""
+    try:
+        gradient = evidence.decode(seen.get("gradient")).double()
+    except evidence.BadEvidence:
+        return False
+    want = torch.full_like(gradient, case["upstream"])
+    return gradient.numel() > 0 and bool(close(gradient, want, RTOL_SINGLE).all())
+
+
 def find_weight(case: Json, seen: Any) -> dict[str, Finding | None]:
     """Findings per check for one constructed module."""
     if not isinstance(seen, dict):
@@ -524,7 +534,7 @@ def find_weight(case: Json, seen: Any) -> dict[str, Finding | None]:
     if kind != "parameter":
         names = ", ".join(str(n) for n, _ in seen.get("parameters", []))
         found["parameter"] = Finding("renamed" if "alias" in seen else "kind", {"type": kind, "names": names})
-    elif not seen.get("trainable"):
+    elif not seen.get("trainable") or not learns(case, seen):
         found["parameter"] = Finding("frozen")
     value = seen.get("value", {})
     if value.get("shape") != [d]:

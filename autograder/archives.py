@@ -1,0 +1,229 @@
+"""Notebooks out of zip and tar files that anybody may have made.
+
+Nothing is ever extracted under the name an archive gives it: contents go to numbered files, and the name stays
+a label. Only notebooks, and archives inside archives once, are read at all; everything has a limit.
+"""
+
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from autograder.roster import legible
+
+NOTEBOOK = ".ipynb"
+ZIPS, TARS = (".zip",), (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2")
+OTHERS = (".7z", ".rar", ".xz", ".gz", ".bz2", ".zst")
+MAX_FILE = 100 * 2**20
+MAX_MEMBERS = 20_000
+MAX_RATIO = 200
+"""Bytes that may come out for every byte of the archive, beyond the first :data:`FREE`."""
+FREE = 64 * 2**20
+MAX_DEPTH = 2
+BROKEN = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, OSError, EOFError, ValueError, KeyError, RuntimeError,
+    OverflowError, IndexError, struct.error,
+)  # fmt: skip
+"""What the readers raise for archives that are damaged, or made to damage."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file that was found: in a folder, or in an archive, or in an archive in an archive.
+
+    Attributes:
+        name: where it lay, with the archives on the way as folders.
+        path: where its bytes are; None where they were not read.
+        when: seconds since 1970, as far as known.
+        reason: why it cannot be used, in Chinese; empty if it can.
+    """
+
+    name: PurePosixPath
+    path: Path | None
+    when: float = 0.0
+    reason: str = ""
+
+
+class TooMuch(Exception):
+    """The archive holds more than anybody hands in."""
+
+
+def kind(name: str) -> str:
+    """``notebook``, ``zip``, ``tar``, ``other`` (an archive that is not read) or empty."""
+    lower = name.lower()
+    for ends, what in (((NOTEBOOK,), "notebook"), (ZIPS, "zip"), (TARS, "tar"), (OTHERS, "other")):
+        if lower.endswith(ends):
+            return what
+    return ""
+
+
+def stem(name: str) -> str:
+    """An archive's name without its ending."""
+    ends = next(
+        (end for end in sorted((*ZIPS, *TARS), key=len, reverse=True) if name.lower().endswith(end)), ""
+    )
+    return name[: len(name) - len(ends)]
+
+
+class Reader:
+    """Reads archives into numbered files under ``folder``."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.number = folder, 0
+
+    def members(self, path: Path, name: PurePosixPath, depth: int = 1) -> Iterator[Member]:
+        """Every file of the archive at ``path``, with names below ``name``. Never raises for what it holds."""
+        budget = Budget(FREE + MAX_RATIO * path.stat().st_size)
+        read = self._zip if kind(path.name) == "zip" else self._tar
+        try:
+            for member in read(path, name, budget):
+                if member.path is None or kind(member.name.name) == "notebook":
+                    yield member
+                elif depth < MAX_DEPTH:
+                    inner = member.name.with_name(stem(member.name.name) or "archive")
+                    yield from self.members(member.path, inner, depth + 1)
+                else:
+                    yield Member(member.name, None, reason="压缩包套了太多层，请解压后再收")
+        except TooMuch as reason:
+            yield Member(name, None, reason=f"{reason}，没有继续解压。请人工查看")
+        except BROKEN as error:
+            yield Member(name, None, reason=f"压缩包坏了，读不完（{type(error).__name__}）。请向学生再要一份")
+
+    def _zip(self, path: Path, name: PurePosixPath, budget: "Budget") -> Iterator[Member]:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            if len(entries) > MAX_MEMBERS:
+                raise TooMuch(f"压缩包里有 {len(entries)} 个文件")
+            for entry in entries:
+                if entry.is_dir():
+                    continue
+                label = _label(name, _zip_name(entry))
+                if label is None:
+                    yield Member(name / "…", None, reason="压缩包里的路径不安全，没有解压")
+                    continue
+                if _hidden(label, name):
+                    continue
+                if kind(label.name) in ("", "other"):
+                    yield Member(label, None)
+                    continue
+                mode = entry.external_attr >> 16
+                if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+                    yield Member(label, None, reason="是链接或设备，不是文件本身")
+                elif entry.flag_bits & 1:
+                    yield Member(label, None, reason="压缩包有密码，请解压后再收")
+                else:
+                    try:
+                        with archive.open(entry) as source:
+                            yield self._keep(label, source, budget, _zip_time(entry))
+                    except BROKEN as error:
+                        yield Member(label, None, reason=f"读不出来（{type(error).__name__}）")
+
+    def _tar(self, path: Path, name: PurePosixPath, budget: "Budget") -> Iterator[Member]:
+        with tarfile.open(path, "r:*") as source:
+            source.fileobj = _Counted(source.fileobj, budget)
+            for count, entry in enumerate(source):
+                if count > MAX_MEMBERS:
+                    raise TooMuch(f"压缩包里有超过 {MAX_MEMBERS} 个文件")
+                if entry.isdir():
+                    continue
+                label = _label(name, legible(entry.name))
+                if label is None:
+                    yield Member(name / "…", None, reason="压缩包里的路径不安全，没有解压")
+                elif _hidden(label, name):
+                    continue
+                elif kind(label.name) in ("", "other"):
+                    yield Member(label, None)
+                elif not entry.isreg():
+                    yield Member(label, None, reason="是链接或设备，不是文件本身")
+                else:
+                    yield self._keep(label, source.extractfile(entry), budget, float(entry.mtime))
+
+    def _keep(self, label: PurePosixPath, source: BinaryIO, budget: "Budget", when: float) -> Member:
+        self.number += 1
+        target = self.folder / f"{self.number}{PurePosixPath(label.name.lower()).suffix}"
+        if kind(label.name) == "tar":
+            target = self.folder / f"{self.number}.tar"
+        taken = 0
+        with target.open("wb") as file:
+            while block := source.read(1 << 16):
+                taken += len(block)
+                budget.take(len(block))
+                if taken > MAX_FILE:
+                    file.truncate(0)
+                    return Member(label, None, when, f"文件太大，超过 {MAX_FILE // 2**20} MB")
+                file.write(block)
+        return Member(label, target, when)
+
+
+class Budget:
+    """Bytes that may still come out of one archive."""
+
+    def __init__(self, size: int):
+        self.left = size
+
+    def take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise TooMuch("压缩包解开后大得不合常理")
+
+
+class _Counted:
+    """The unpacked stream of a tar file, counted: going past a member costs as much as reading it."""
+
+    def __init__(self, stream: BinaryIO, budget: Budget):
+        self.stream, self.budget = stream, budget
+
+    def read(self, size: int = -1) -> bytes:
+        return self.stream.read(min(size, 1 << 20) if size >= 0 else 1 << 20)
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        here = self.stream.tell()
+        if whence == 0 and position > here:
+            self.budget.take(position - here)
+        return self.stream.seek(position, whence)
+
+    def tell(self) -> int:
+        return self.stream.tell()
+
+    def close(self) -> None:
+        self.stream.close()
+
+
+def _zip_name(entry: zipfile.ZipInfo) -> str:
+    """The member's name as text: without the UTF-8 flag, zip files made on Windows hold GBK."""
+    if entry.flag_bits & 0x800:
+        return entry.filename
+    try:
+        raw = entry.filename.encode("cp437")
+    except UnicodeEncodeError:
+        return entry.filename
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("gb18030", "replace")
+
+
+def _zip_time(entry: zipfile.ZipInfo) -> float:
+    try:
+        return datetime(*entry.date_time).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
+def _label(above: PurePosixPath, name: str) -> PurePosixPath | None:
+    """The member's place below its archive; None where it points out of it."""
+    path = PurePosixPath(name.replace("\\", "/").replace("\0", ""))
+    drive = len(name) > 1 and name[1] == ":"
+    if path.is_absolute() or ".." in path.parts or drive or not path.parts:
+        return None
+    return above / path
+
+
+def _hidden(label: PurePosixPath, above: PurePosixPath) -> bool:
+    return any(part.startswith((".", "__")) for part in label.relative_to(above).parts)

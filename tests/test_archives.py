@@ -1,0 +1,246 @@
+"""What learning platforms and students pack: zip and tar, honest and hostile."""
+
+import io
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import LESSON, as_bytes, command, released
+from test_collect import at, placed, put
+
+from autograder import archives
+from autograder.collect import collect
+from autograder.roster import read_people
+from rmslab.checks import LESSONS
+
+WORK = as_bytes(released())
+FILE = f"{LESSON}.ipynb"
+
+
+def zipped(members: dict[str, bytes], **how: object) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, **how) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def tarred(members: dict[str, bytes | tarfile.TarInfo], mode: str = "w:gz") -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, data in members.items():
+            if isinstance(data, tarfile.TarInfo):
+                archive.addfile(data)
+                continue
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+# --- layouts ----------------------------------------------------------------------------------------------
+
+LAYOUTS: dict[str, tuple[str, bytes]] = {
+    "a-student's-zip": ("s1.zip", zipped({FILE: WORK})),
+    "a-student's-tar": ("s1.tar.gz", tarred({FILE: WORK})),
+    "a-plain-tar": ("s1.tar", tarred({FILE: WORK}, "w")),
+    "folders-inside": ("s1.zip", zipped({f"作业/{LESSON}/{FILE}": WORK})),
+    "in-a-student's-folder": ("s1/作业 (1).zip", zipped({FILE: WORK})),
+    "nested-once": ("s1/all.zip", zipped({"inner.zip": zipped({FILE: WORK})})),
+    "nested-tar": ("s1/all.tgz", tarred({"inner.tar.gz": tarred({FILE: WORK})})),
+    "upper-case": ("s1.ZIP", zipped({f"{LESSON}/X.IPYNB": WORK})),
+    "with-other-files": ("s1.zip", zipped({FILE: WORK, "__MACOSX/._x.ipynb": b"x", ".git/x.ipynb": b"x", "a.py": b""})),
+}
+
+
+@pytest.mark.parametrize(("name", "data"), LAYOUTS.values(), ids=LAYOUTS)
+def test_layouts_in_a_folder(name, data, tmp_path, classroom):
+    put(tmp_path / "in" / name, data)
+    done = collect(classroom, [tmp_path / "in"])
+    assert done.placed == [("s1", LESSON)] and not done.left, done
+    assert placed(classroom) == {at("s1"): WORK}
+
+
+@pytest.mark.parametrize("wrapped", ["", "2026 春季-作业四/"])
+def test_a_whole_class_in_one_archive(wrapped, tmp_path, classroom):
+    names = ["张三", "李 四", "[王]五", "s(1)"]
+    data = zipped({f"{wrapped}{name}/{FILE}": WORK for name in names})
+    done = collect(classroom, [put(tmp_path / "全班.zip", data)])
+    assert sorted(done.placed) == sorted((name, LESSON) for name in names) and not done.left
+
+
+def test_the_archive_of_one_student_given_by_name(tmp_path, classroom):
+    collect(classroom, [put(tmp_path / "20260001.zip", zipped({FILE: WORK}))])
+    assert set(placed(classroom)) == {at("20260001")}
+
+
+def test_names_in_gbk_as_windows_writes_them(tmp_path, classroom):
+    data = zipped({f"{'x' * 4}/{FILE}": WORK})
+    collect(classroom, [put(tmp_path / "in" / "a.zip", data.replace(b"xxxx", "张三".encode("gbk")))])
+    assert set(placed(classroom)) == {at("a")} or set(placed(classroom)) == {at("张三")}
+    collect(classroom, [put(tmp_path / "b.zip", data.replace(b"xxxx", "李四".encode("gbk")))])
+    assert at("李四") in placed(classroom)
+
+
+MOODLE = {
+    f"张三_1234567_assignsubmission_file_/{FILE}": WORK,
+    f"李 四_1234568_assignsubmission_file_/{LESSON} (1).ipynb": WORK,
+    f"王五_1234569_assignsubmission_file_/{FILE}": WORK,
+    f"王五_1234570_assignsubmission_file_/{FILE}": WORK,
+    "赵六_1234571_assignsubmission_onlinetext_/onlinetext.html": b"<p>",
+}
+
+
+@pytest.mark.parametrize("how", ["zip", "folder", "flat"])
+def test_a_download_from_moodle(how, tmp_path, classroom):
+    members = {name.replace("_/", "_") if how == "flat" else name: data for name, data in MOODLE.items()}
+    roster = put(tmp_path / "class.csv", "学号,姓名\n001,张三\n002,李 四\n003,王五\n004,王五\n005,赵六\n".encode())
+    if how == "zip":
+        source = put(tmp_path / "RMSNorm-作业四-1234.zip", zipped(members))
+    else:
+        source = tmp_path / "in"
+        for name, data in members.items():
+            put(source / name, data)
+    done = collect(classroom, [source], roster)
+    # Two of one name: nobody is taken for the other.
+    assert set(placed(classroom)) == {at("001"), at("002"), at("王五_1234569"), at("王五_1234570")}
+    assert [path.name for path in done.other] in (["onlinetext.html"], ["赵六_1234571_assignsubmission_onlinetext_onlinetext.html"])
+
+
+CANVAS_ROSTER = """Student,ID,SIS User ID,SIS Login ID,Section,作业四 (99)
+    Points Possible,,,,,30
+"Zhang, San",12345,2026001,zhang3,一班,
+"Li, Si",12346,,li4,二班,
+"Student, Test",99999,,,一班,
+"""
+
+
+def test_a_download_from_canvas(tmp_path, classroom):
+    members = {
+        f"zhangsan_12345_67890_{FILE}": WORK + b"\n",
+        f"zhangsan_12345_67990_{LESSON}-1.ipynb": WORK,
+        f"lisi_LATE_12346_67891_{LESSON}-2.ipynb": WORK,
+        f"guest_777_67892_{FILE}": WORK,
+    }
+    source = put(tmp_path / "submissions.zip", zipped(members))
+    done = collect(classroom, [source], put(tmp_path / "canvas.csv", CANVAS_ROSTER.encode()))
+    assert placed(classroom) == {at("2026001"): WORK, at("li4"): WORK, at("guest_777"): WORK}
+    assert done.earlier == {("2026001", LESSON): 1} and not done.left
+    kept = list((classroom.root / "earlier" / "2026001" / LESSON).iterdir())
+    assert [path.read_bytes() for path in kept] == [WORK + b"\n"]
+    people = read_people(classroom)
+    assert people["2026001"] == {
+        "student": "2026001", "name": "Zhang, San", "original": "", "lms_id": "12345", "login": "zhang3",
+        "section": "一班", "email": "",
+    }  # fmt: skip
+    assert set(people) == {"2026001", "li4"}
+
+
+def test_without_a_roster_canvas_numbers_keep_people_apart(tmp_path, classroom):
+    members = {f"zhangsan_1_10_{FILE}": WORK, f"zhangsan_2_11_{FILE}": WORK}
+    collect(classroom, [put(tmp_path / "x.zip", zipped(members))])
+    assert set(placed(classroom)) == {at("zhangsan_1"), at("zhangsan_2")}
+
+
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        (f"{LESSON}.ipynb", f"{LESSON}-1.ipynb"), (f"{LESSON}-2.ipynb", f"{LESSON}-10.ipynb"),
+        (f"{LESSON}.ipynb", f"{LESSON} (1).ipynb"), (f"{LESSON}(1).ipynb", f"{LESSON}（2）.ipynb"),
+    ],
+)  # fmt: skip
+def test_the_latest_attempt_counts(early, late, tmp_path, classroom):
+    for number, names in enumerate([(early, late), (late, early)]):
+        folder = tmp_path / str(number) / f"s{number}"
+        for name in names:  # written in either order
+            put(folder / name, name.encode())
+        for name in names:
+            os.utime(folder / name, (1_700_000_000, 1_700_000_000))
+        done = collect(classroom, [tmp_path / str(number)])
+        assert done.earlier == {(f"s{number}", LESSON): 1} and not done.left
+    assert placed(classroom) == {at("s0"): late.encode(), at("s1"): late.encode()}
+
+
+def test_a_dry_run_writes_nothing_and_says_all(tmp_path, classroom):
+    put(tmp_path / "in" / "s1.zip", zipped({FILE: WORK}))
+    put(tmp_path / "in" / "s2" / FILE), put(tmp_path / "in" / "s3.zip", b"PK broken")
+    roster = put(tmp_path / "class.csv", b"student\ns1\n")
+    ask = ("collect", tmp_path / "in", "--classroom", classroom.root, "--roster", roster, "--dry-run")
+    done = command(*ask)
+    assert done.returncode == 1 and "s3.zip" in done.stderr
+    assert all(student in done.stdout for student in ("s1", "s2")) and "试运行" in done.stdout
+    assert not classroom.root.exists()
+
+
+# --- hostile ----------------------------------------------------------------------------------------------
+
+EVIL = {
+    "parent": zipped({f"../../evil/{FILE}": WORK}),
+    "absolute": zipped({f"/tmp/evil/{FILE}": WORK}),
+    "backslashes": zipped({f"..\\..\\evil\\{FILE}": WORK}),
+    "drive": zipped({f"C:/evil/{FILE}": WORK}),
+    "tar-parent": tarred({f"../../evil/{FILE}": WORK}),
+    "tar-absolute": tarred({f"/tmp/evil/{FILE}": WORK}),
+    "tar-link": tarred({FILE: link(FILE, "/etc/passwd")}),
+    "tar-hard-link": tarred({FILE: link(FILE, "/etc/passwd", tarfile.LNKTYPE)}),
+    "tar-device": tarred({FILE: link(FILE, "", tarfile.CHRTYPE)}),
+    "tar-pipe": tarred({FILE: link(FILE, "", tarfile.FIFOTYPE)}),
+    "bomb": zipped({FILE: b" " * (archives.MAX_FILE + 1)}),
+    "bomb-of-many": zipped({f"{i}/{FILE}": b" " * (90 * 2**20) for i in range(2)}),
+    "tar-bomb": tarred({"filler.bin": b"\0" * (150 * 2**20), FILE: WORK}),
+    "nested-too-deep": zipped({"a.zip": zipped({"b.zip": zipped({FILE: WORK})})}),
+    "not-a-zip": b"PK\x03\x04" + bytes(200),
+    "cut": zipped({FILE: WORK})[:-60],
+    "empty": b"",
+    "wrong-sum": zipped({FILE: WORK}).replace(b"\x50\x4b\x01\x02", b"\x50\x4b\x01\x02", 1)[:60] + b"\xff" * 40
+    + zipped({FILE: WORK})[100:],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def many_members() -> bytes:
+    return zipped({f"{i}.txt": b"" for i in range(archives.MAX_MEMBERS + 1)})
+
+
+@pytest.mark.parametrize("kind", [*EVIL, "too-many"])
+def test_hostile_archives_are_listed_and_hurt_nobody(kind, tmp_path, classroom, request):
+    data = request.getfixturevalue("many_members") if kind == "too-many" else EVIL[kind]
+    put(tmp_path / "in" / f"s1{'.tar.gz' if kind.startswith('tar') else '.zip'}", data)
+    put(tmp_path / "in" / "s2" / FILE)
+    before = {path for path in tmp_path.rglob("*")}
+    done = collect(classroom, [tmp_path / "in"])
+    assert [reason for _, reason in done.left] and ("s2", LESSON) in done.placed
+    assert at("s2") in placed(classroom) and len(placed(classroom)) <= 2
+    outside = {path for path in tmp_path.rglob("*")} - before
+    assert all(path.is_relative_to(classroom.root) for path in outside)
+    assert not Path("/tmp/evil").exists() and b"root:" not in b"".join(placed(classroom).values())
+
+
+def test_a_password(tmp_path, classroom):
+    data = bytearray(zipped({FILE: WORK}))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(mark) + offset] |= 1
+    done = collect(classroom, [put(tmp_path / "in" / "s1.zip", bytes(data)).parent])
+    assert not done.placed and "密码" in done.left[0][1]
+
+
+@pytest.mark.parametrize("name", ["s1.7z", "s1.rar", "s1.tar.xz"])
+def test_archives_that_are_not_read_are_listed(name, tmp_path, classroom):
+    put(tmp_path / "in" / name, b"x"), put(tmp_path / "in" / "s2" / FILE)
+    done = collect(classroom, [tmp_path / "in"])
+    assert done.placed == [("s2", LESSON)] and "解压" in done.left[0][1]
+
+
+def test_the_rest_of_an_archive_with_one_bad_member(tmp_path, classroom):
+    other = next(lesson for lesson in LESSONS if lesson != LESSON)
+    members = {f"../{FILE}": WORK, f"{other}.ipynb": WORK, "笔记.docx": b"x"}
+    done = collect(classroom, [put(tmp_path / "in" / "s1.zip", zipped(members)).parent])
+    assert done.placed == [("s1", other)] and len(done.left) == 1 and [p.name for p in done.other] == ["笔记.docx"]
