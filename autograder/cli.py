@@ -1,10 +1,14 @@
 """The command ``autograder``: exit 0 only if everything asked for was done."""
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 
 from autograder.problem import Problem
+
+# jsonschema, which nbformat imports, would compile a grammar of web addresses that nothing here checks: a second.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -116,13 +120,19 @@ def run_collect(options: argparse.Namespace) -> None:
 
 
 def run_grade(options: argparse.Namespace) -> None:
-    from autograder.course import Course
-    from autograder.grade import grade
+    from autograder.run import Pool, cores
 
-    results = grade(
-        Course.find(), classroom_of(options), options.lesson, options.student, options.jobs, options.force,
-        float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask,
-    )  # fmt: skip
+    classroom = classroom_of(options)
+    # Workers import torch while we import nbgrader.
+    pool = Pool(options.jobs or cores()).warm() if classroom.students() and not options.dask else None
+    with pool or contextlib.nullcontext():
+        from autograder.course import Course
+        from autograder.grade import grade
+
+        results = grade(
+            Course.find(), classroom, options.lesson, options.student, options.jobs, options.force,
+            float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask, pool,
+        )  # fmt: skip
     print(f"评完 {len(results)} 份。接下来：autograder report --csv 成绩.csv --html 全班.html")
 
 

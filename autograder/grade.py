@@ -29,7 +29,7 @@ from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
 from autograder.results import Result, StepResult
 from autograder.roster import read_people
-from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript
+from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript, cores
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
@@ -197,8 +197,12 @@ def grade(
     db_url: str | None = None,
     require_sandbox: bool = False,
     dask: str | None = None,
+    pool: Pool | None = None,
 ) -> list[Result]:
     """Grade what was collected and is not graded yet; then bring gradebook and notebooks in line.
+
+    Args:
+        pool: workers that have been started already; closed in the end.
 
     Returns:
         The results of all submissions asked for, old and new.
@@ -219,7 +223,7 @@ def grade(
             todo.append((ready[name], student, key))
     print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。", flush=True)
     with (
-        Cluster(dask) if dask else Pool(min(jobs or os.cpu_count() or 1, max(len(todo), 1))) as pool,
+        pool or (Cluster(dask) if dask else Pool(min(jobs or cores(), max(len(todo), 1)))) as pool,
         ThreadPoolExecutor(pool.size) as threads,
     ):
         if todo:

@@ -513,7 +513,7 @@ import os, fcntl
 for fd in range(0, 300):
     if not os.path.exists(f"/proc/self/fd/{fd}"): continue
     kind = os.readlink(f"/proc/self/fd/{fd}")
-    if kind.startswith(("socket", "/")) and not kind.startswith(("/dev/null", "/proc", "/scratch", "/tmp")):
+    if kind.startswith(("socket", "/")) and not kind.startswith(("/dev/null", "/proc", "/scratch", "/tmp", "/course/rmslab/fonts")):
         print("HOLE", fd, kind)
 """)  # fmt: skip
 escape("leaves-processes", """

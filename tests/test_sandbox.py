@@ -49,7 +49,7 @@ class Listener:
     def __init__(self) -> None:
         self.sockets = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
         self.port = self.sockets[0].getsockname()[1]
-        self.name = f"rmsnorm-{os.getpid()}"
+        self.name = f"rmsnorm-{os.getpid()}-{self.port}"
         self.sockets[1].bind(f"\0{self.name}")
         self.sockets[1].listen()
         self.reached: list[str] = []
