@@ -40,7 +40,8 @@ def html(lines: Sequence["Row"], names: dict[str, str], protections: Sequence[st
         full.setdefault(row.lesson, {})[row.step] = row.max_points
     points = {lesson: sum(steps.values()) for lesson, steps in full.items()}
     students = sorted({row.student for row in lines})
-    facts = {"students": len(students), "lessons": len(full), "mean": f"{sum(totals.values()) / len(students):.1f}"}
+    mean = sum(totals.values()) / len(students)
+    facts = {"students": len(students), "lessons": len(full), "mean": f"{mean:.1f}"}
     summary = text("report", "summary", total=f"{sum(points.values()):g}", **facts)
     body = [
         f"<p>{escape(summary)}</p>",
@@ -135,7 +136,8 @@ def heat(lines: Sequence["Row"], names: dict[str, str]) -> str:
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>')
     note = escape(text("report", "misconceptions_note"))
     corner = f"<th>{escape(text('report', 'student'))}</th>"
-    return f'<p>{note}</p><table class="heat"><thead><tr>{corner}{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    head = f"<thead><tr>{corner}{head}</tr></thead>"
+    return f'<p>{note}</p><table class="heat">{head}<tbody>{"".join(rows)}</tbody></table>'
 
 
 def shaded(count: int) -> str:

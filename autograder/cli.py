@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.problem import Problem
 
-# jsonschema, which nbformat imports, would compile a grammar of web addresses that nothing here checks: a second.
+# jsonschema, which nbformat imports, would spend a second on a grammar of addresses that nothing here checks.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
@@ -103,7 +103,8 @@ def run_collect(options: argparse.Namespace) -> None:
         classroom, options.source, options.roster, options.student_pattern, options.replace, options.dry_run
     )
     if options.dry_run:
-        print("\n".join(f"  {student} {lesson} ← {done.origin[student, lesson]}" for student, lesson in done.placed))
+        for student, lesson in done.placed:
+            print(f"  {student} {lesson} ← {done.origin[student, lesson]}")
         print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
     else:
         print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")

@@ -5,7 +5,6 @@ evidence the children sent. Whatever one submission does, the next is graded.
 """
 
 import json
-import os
 import re
 import sys
 import time
@@ -61,7 +60,8 @@ def code_version() -> str:
     """A hash of everything that can change a result."""
     kit, grader = Path(rmslab.__file__).parent, Path(__file__).parent
     files = [*kit.rglob("*.py"), *kit.rglob("*.toml")]
-    files += [grader / f"{name}.py" for name in ("child", "children", "grade", "outputs", "rebuild", "run", "worker")]
+    names = ("child", "children", "grade", "outputs", "rebuild", "run", "worker")
+    files += [grader / f"{name}.py" for name in names]
     return results.key(*(path.read_bytes() for path in sorted(files)))
 
 
@@ -208,7 +208,7 @@ def grade(
         The results of all submissions asked for, old and new.
 
     Raises:
-        Problem: an unknown lesson or student, nothing collected, no cluster; or no sandbox where one is required.
+        Problem: an unknown lesson or student, nothing collected, no cluster; no sandbox though required.
     """
     wanted = _submissions(course, classroom, list(lessons), list(students))
     ready = {name: Lesson.prepare(course, classroom, name) for name in sorted({name for _, name in wanted})}
@@ -255,7 +255,13 @@ def grade(
 
 
 def _safely(
-    pool: Pool | Cluster, classroom: Classroom, lesson: Lesson, student: str, key: str, timeout: float, memory: int
+    pool: Pool | Cluster,
+    classroom: Classroom,
+    lesson: Lesson,
+    student: str,
+    key: str,
+    timeout: float,
+    memory: int,
 ) -> Result:
     """Nothing that one submission triggers, not even our own mistake, stops the others."""
     try:

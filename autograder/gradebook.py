@@ -80,7 +80,12 @@ def opened(db_url: str, course_id: str = "default_course") -> Iterator[Gradebook
 
 
 def record(
-    db_url: str, lesson: str, notebook: NotebookNode, results: Iterable[Result], course_id: str, names: dict[str, str]
+    db_url: str,
+    lesson: str,
+    notebook: NotebookNode,
+    results: Iterable[Result],
+    course_id: str,
+    names: dict[str, str],
 ) -> None:
     """Bring the gradebook in line with the results of one lesson. What people wrote stays.
 

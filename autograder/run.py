@@ -78,8 +78,8 @@ class Worker:
             self.scratch = tempfile.TemporaryDirectory(prefix="rmsnorm-")
             env = sandbox.environment(scratch=self.scratch.name)
         self.process = _starter.submit(
-            subprocess.Popen, command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            subprocess.Popen, command, env=env, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         ).result()  # fmt: skip
         self.protections = ""
 
@@ -247,10 +247,12 @@ class Pool:
         deadline: float, into: Transcript,
     ) -> tuple[str | None, str]:  # fmt: skip
         """One child: (cell it ended in, how it ended)."""
-        job = {
-            "cells": cells, "memory": memory, "timeout": timeout, "cap": max(deadline - time.monotonic(), 1.0),
-        }  # fmt: skip
-        tasks = {"cells": steps, "inputs": {s["step"]: inputs[s["step"]] for s in steps if s["step"] in inputs}}
+        cap = max(deadline - time.monotonic(), 1.0)
+        job = {"cells": cells, "memory": memory, "timeout": timeout, "cap": cap}
+        tasks = {
+            "cells": steps,
+            "inputs": {s["step"]: inputs[s["step"]] for s in steps if s["step"] in inputs},
+        }
         step_of = {s["id"]: s["step"] for s in steps}
         room = MAX_OUTPUTS
         with self.worker() as worker:
@@ -277,7 +279,9 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise Problem('没有安装 Dask。请运行 pip install "rmsnorm-course[scale]"，再用 --dask。') from None
+            raise Problem(
+                '没有安装 Dask。请运行 pip install "rmsnorm-course[scale]"，再用 --dask。'
+            ) from None
         try:
             self.client = Client(address, timeout=20)
             self.size = sum(self.client.nthreads().values())

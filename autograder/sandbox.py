@@ -20,7 +20,9 @@ def python_folders() -> list[str]:
     paths = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent}
     paths |= {Path(path) for path in sysconfig.get_paths().values()}
     paths |= {Path(path) for path in sys.path if path and "site-packages" in path}
-    real = sorted({path for path in paths if path.is_dir()} | {path.resolve() for path in paths if path.is_dir()})
+    real = sorted(
+        {path for path in paths if path.is_dir()} | {path.resolve() for path in paths if path.is_dir()}
+    )
     return [str(p) for p in real if not any(p != q and p.is_relative_to(q) for q in real)]
 
 
@@ -70,7 +72,11 @@ def works() -> bool:
 
 def environment(packages: str = str(PACKAGES), scratch: str = HOME) -> dict[str, str]:
     """Only what running needs: nothing of the grader's own environment reaches student code."""
-    kept = {key: os.environ[key] for key in ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ", "RMSNORM_SPAWN") if key in os.environ}
+    kept = {
+        key: os.environ[key]
+        for key in ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ", "RMSNORM_SPAWN")
+        if key in os.environ
+    }
     return kept | {
         "PATH": os.defpath,
         "HOME": scratch,
