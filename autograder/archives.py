@@ -1,7 +1,7 @@
 """Notebooks out of zip and tar files that anybody may have made.
 
-Nothing is ever extracted under the name an archive gives it: contents go to numbered files, and the name stays
-a label. Only notebooks, and archives inside archives once, are read at all; everything has a limit.
+Nothing is ever extracted under the name that an archive gives it: contents go to numbered files, and the name
+stays a label. Only notebooks, and archives inside archives once, are read at all; everything has a limit.
 """
 
 import stat
@@ -65,9 +65,8 @@ def kind(name: str) -> str:
 
 def stem(name: str) -> str:
     """An archive's name without its ending."""
-    ends = next(
-        (end for end in sorted((*ZIPS, *TARS), key=len, reverse=True) if name.lower().endswith(end)), ""
-    )
+    longest = sorted((*ZIPS, *TARS), key=len, reverse=True)
+    ends = next((end for end in longest if name.lower().endswith(end)), "")
     return name[: len(name) - len(ends)]
 
 
@@ -78,7 +77,7 @@ class Reader:
         self.folder, self.number = folder, 0
 
     def members(self, path: Path, name: PurePosixPath, depth: int = 1) -> Iterator[Member]:
-        """Every file of the archive at ``path``, with names below ``name``. Never raises for what it holds."""
+        """Every file of the archive at ``path``, named below ``name``. Never raises for what it holds."""
         budget = Budget(FREE + MAX_RATIO * path.stat().st_size)
         read = self._zip if kind(path.name) == "zip" else self._tar
         try:

@@ -1,8 +1,8 @@
 """What runs inside a child: one student's cells, then the master's test cells as collectors of evidence.
 
 A job is ``{"cells": [{"id", "source"}], "memory": MB}``; what comes out are events, one JSON document a line.
-After the student's cells the child asks for the steps, ``{"cells": [{"id", "source", "step"}], "inputs": {step:
-…}}`` in one line. It knows no seed, no reference result and no other student.
+After the student's cells the child asks for the steps: ``{"cells": [{"id", "source", "step"}],
+"inputs": {step: …}}`` in one line. It knows no seed, no reference result and no other student.
 """
 
 import json
@@ -76,7 +76,7 @@ def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, 
 
 
 def run(tasks: int, results: int) -> None:
-    """Run one job in this process: it comes from ``tasks``, as do the steps later; events go to ``results``."""
+    """Run one job in this process: it comes from ``tasks``, the steps as well; events go to ``results``."""
     stream = os.fdopen(tasks, encoding="utf-8")
     job = json.loads(stream.readline() or os._exit(0))
     channel = os.fdopen(results, "w", encoding="utf-8", errors="replace")

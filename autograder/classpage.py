@@ -40,11 +40,8 @@ def html(lines: Sequence["Row"], names: dict[str, str], protections: Sequence[st
         full.setdefault(row.lesson, {})[row.step] = row.max_points
     points = {lesson: sum(steps.values()) for lesson, steps in full.items()}
     students = sorted({row.student for row in lines})
-    facts = {
-        "students": len(students),
-        "lessons": len(full),
-        "mean": f"{sum(totals.values()) / len(students):.1f}",
-    }
+    mean = sum(totals.values()) / len(students)
+    facts = {"students": len(students), "lessons": len(full), "mean": f"{mean:.1f}"}
     summary = text("report", "summary", total=f"{sum(points.values()):g}", **facts)
     body = [
         f"<p>{escape(summary)}</p>",

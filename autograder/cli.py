@@ -1,10 +1,14 @@
 """The command ``autograder``: exit 0 only if everything asked for was done."""
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 
 from autograder.problem import Problem
+
+# jsonschema, which nbformat imports, would spend a second on a grammar of addresses that nothing here checks.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -99,11 +103,8 @@ def run_collect(options: argparse.Namespace) -> None:
         classroom, options.source, options.roster, options.student_pattern, options.replace, options.dry_run
     )
     if options.dry_run:
-        print(
-            "\n".join(
-                f"  {student} {lesson} ← {done.origin[student, lesson]}" for student, lesson in done.placed
-            )
-        )
+        for student, lesson in done.placed:
+            print(f"  {student} {lesson} ← {done.origin[student, lesson]}")
         print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
     else:
         print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
@@ -120,13 +121,19 @@ def run_collect(options: argparse.Namespace) -> None:
 
 
 def run_grade(options: argparse.Namespace) -> None:
-    from autograder.course import Course
-    from autograder.grade import grade
+    from autograder.run import Pool, cores
 
-    results = grade(
-        Course.find(), classroom_of(options), options.lesson, options.student, options.jobs, options.force,
-        float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask,
-    )  # fmt: skip
+    classroom = classroom_of(options)
+    # Workers import torch while we import nbgrader.
+    pool = Pool(options.jobs or cores()).warm() if classroom.students() and not options.dask else None
+    with pool or contextlib.nullcontext():
+        from autograder.course import Course
+        from autograder.grade import grade
+
+        results = grade(
+            Course.find(), classroom, options.lesson, options.student, options.jobs, options.force,
+            float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask, pool,
+        )  # fmt: skip
     print(f"评完 {len(results)} 份。接下来：autograder report --csv 成绩.csv --html 全班.html")
 
 

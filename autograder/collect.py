@@ -89,10 +89,9 @@ def collect(
     people = read_roster(roster) if roster else []
     done = Collected()
     known = read_people(classroom)
-    everybody = {
-        **known,
-        **{person["student"]: {**known.get(person["student"], {}), **person} for person in people},
-    }
+    everybody = dict(known)
+    for person in people:
+        everybody[person["student"]] = everybody.get(person["student"], {}) | person
     names = {safe: row["original"] for safe, row in known.items() if row.get("original")}
     with tempfile.TemporaryDirectory(prefix="rmsnorm-collect-") as scratch:
         found = list(members(sources, Path(scratch)))
@@ -139,9 +138,7 @@ def members(sources: list[Path], scratch: Path) -> Iterator[tuple[Member, Path]]
                 alone = path == source
                 inside = list(reader.members(path, PurePosixPath(stem(legible(path.name)) or "archive")))
                 for member in inside if not alone else without_wrapping(inside):
-                    shown = (
-                        path / member.name.relative_to(member.name.parts[0]) if member.name.parts else path
-                    )
+                    shown = path.joinpath(*member.name.parts[1:])
                     folder = () if alone else name.parts[:-1]
                     yield changed(member, name=PurePosixPath(*folder, member.name)), shown
             elif path.stat().st_size > MAX_FILE and kind(path.name) == "notebook":
@@ -234,10 +231,8 @@ class Whose:
             match = self.pattern.search(relative.as_posix())
             return match["student"].strip() if match and match["student"] else ""
         if match := _moodle(relative):
-            named = (
-                f"{match['name']}_{match['id']}" if match["name"] in self.shared else match["name"].strip()
-            )
-            return self._called(match["name"], named)
+            name, number = match["name"], match["id"]
+            return self._called(name, f"{name}_{number}" if name in self.shared else name.strip())
         if match := CANVAS.match(relative.name):
             return self.by_lms.get(match["id"]) or f"{match['name']}_{match['id']}"
         folders = [part for part in relative.parts[:-1] if part != lesson]

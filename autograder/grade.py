@@ -5,7 +5,6 @@ evidence the children sent. Whatever one submission does, the next is graded.
 """
 
 import json
-import os
 import re
 import sys
 import time
@@ -29,7 +28,7 @@ from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
 from autograder.results import Result, StepResult
 from autograder.roster import read_people
-from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript
+from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript, cores
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
@@ -61,10 +60,8 @@ def code_version() -> str:
     """A hash of everything that can change a result."""
     kit, grader = Path(rmslab.__file__).parent, Path(__file__).parent
     files = [*kit.rglob("*.py"), *kit.rglob("*.toml")]
-    files += [
-        grader / f"{name}.py"
-        for name in ("child", "children", "grade", "outputs", "rebuild", "run", "worker")
-    ]
+    names = ("child", "children", "grade", "outputs", "rebuild", "run", "worker")
+    files += [grader / f"{name}.py" for name in names]
     return results.key(*(path.read_bytes() for path in sorted(files)))
 
 
@@ -200,14 +197,18 @@ def grade(
     db_url: str | None = None,
     require_sandbox: bool = False,
     dask: str | None = None,
+    pool: Pool | None = None,
 ) -> list[Result]:
     """Grade what was collected and is not graded yet; then bring gradebook and notebooks in line.
+
+    Args:
+        pool: workers that have been started already; closed in the end.
 
     Returns:
         The results of all submissions asked for, old and new.
 
     Raises:
-        Problem: an unknown lesson or student, nothing collected, no cluster, no sandbox where one is required.
+        Problem: an unknown lesson or student, nothing collected, no cluster; no sandbox though required.
     """
     wanted = _submissions(course, classroom, list(lessons), list(students))
     ready = {name: Lesson.prepare(course, classroom, name) for name in sorted({name for _, name in wanted})}
@@ -222,7 +223,7 @@ def grade(
             todo.append((ready[name], student, key))
     print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。", flush=True)
     with (
-        Cluster(dask) if dask else Pool(min(jobs or os.cpu_count() or 1, max(len(todo), 1))) as pool,
+        pool or (Cluster(dask) if dask else Pool(min(jobs or cores(), max(len(todo), 1)))) as pool,
         ThreadPoolExecutor(pool.size) as threads,
     ):
         if todo:

@@ -1,7 +1,7 @@
 """Scores in the form that a learning platform imports.
 
-- **Moodle** (site administration aside: Grades → Import → CSV file): a heading row, one column that identifies
-  the user (here ``ID number``, to be mapped to the user's ID number or username), one column a grade item.
+- **Moodle** (Grades → Import → CSV file): a heading row, one column that identifies the user (``ID number``,
+  to be mapped to the user's ID number or username), one column a grade item.
 - **Canvas** (Grades → Import): ``Student``, ``ID``, ``SIS User ID``, ``SIS Login ID``, ``Section``, then one
   column an assignment; the row under the heading holds the points possible. With a gradebook that Canvas
   exported as roster, ``ID`` and ``Section`` are Canvas's own.
@@ -70,14 +70,8 @@ def canvas(lines: Iterable[Line], people: People) -> str:
     for student, mine in scores.items():
         row = people.get(student, {})
         given = row.get("original") or student
-        who = [
-            row.get("name") or given,
-            row.get("lms_id", ""),
-            given,
-            row.get("login") or given,
-            row.get("section", ""),
-        ]
-        rows.append([*who, *(number(mine.get(lesson)) for lesson in full)])
+        who = [row.get("name") or given, row.get("lms_id", ""), given, row.get("login") or given]
+        rows.append([*who, row.get("section", ""), *(number(mine.get(lesson)) for lesson in full)])
     return written(rows)
 
 

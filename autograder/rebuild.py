@@ -218,8 +218,8 @@ def _find_solution(
     known = [c.metadata.nbgrader.grade_id for c in notebook.cells if "nbgrader" in c.metadata]
     candidates = [
         i for i, g in enumerate(given)
-        if i not in used and i not in standing and g["grade_id"] not in known
-        and (g["type"] == "markdown") == text
+        if i not in used and i not in standing
+        and g["grade_id"] not in known and (g["type"] == "markdown") == text
     ]  # fmt: skip
     defining = [
         i for i in candidates

@@ -13,16 +13,7 @@ from autograder.problem import Problem
 
 ROSTER_COLUMNS = ("student", "name", "original", "lms_id", "login", "section", "email")
 HEADINGS = {
-    "student": (
-        "student",
-        "student_id",
-        "学号",
-        "id number",
-        "学号（id number）",
-        "username",
-        "用户名",
-        "id",
-    ),
+    "student": ("student", "student_id", "学号", "id number", "username", "用户名", "id"),
     "name": ("name", "姓名", "full name", "全名"),
     "original": ("original",),
     "lms_id": ("lms_id",),
@@ -76,9 +67,8 @@ def read_roster(path: Path) -> list[dict[str, str]]:
         if given:
             safe = safe_id(given)
             person = {key: row[i] for key, i in columns.items() if i < len(row) and row[i]}
-            people.append(
-                {"name": "", "original": given if given != safe else ""} | person | {"student": safe}
-            )
+            blank = {"name": "", "original": given if given != safe else ""}
+            people.append(blank | person | {"student": safe})
     if not people:
         raise Problem(f"名单 {path} 里没有学生。需要一列 student（或 学号），可以再有一列 name（或 姓名）。")
     return people

@@ -56,12 +56,17 @@ class Transcript:
     protections: str = ""
 
 
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class WorkerLost(Exception):
     """The worker ended or fell silent in the middle of a job."""
 
 
 class Worker:
-    """The grader's end of one worker process."""
+    """The grader's end of one worker process, which takes a second or two before it can be greeted."""
 
     def __init__(self) -> None:
         self.sandboxed = sandbox.works()
@@ -73,15 +78,23 @@ class Worker:
             self.scratch = tempfile.TemporaryDirectory(prefix="rmsnorm-")
             env = sandbox.environment(scratch=self.scratch.name)
         self.process = _starter.submit(
-            subprocess.Popen, command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            subprocess.Popen, command, env=env, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         ).result()  # fmt: skip
+        self.protections = ""
+
+    def greet(self) -> None:
+        """Wait until the worker is ready.
+
+        Raises:
+            Problem: it does not start.
+        """
+        if self.protections:
+            return
+        hello = None
         with self.watched(4 * STARTUP), contextlib.suppress(OSError, ValueError):
-            hello = None
             hello = read_frame(self.process.stdout)
         if not hello or hello.get("event") != "hello":
-            self.close()
             raise Problem("评分子进程启动不了。请先运行 make test，看环境是否完整。")
         self.protections = describe(hello)
 
@@ -125,6 +138,8 @@ class Worker:
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 stream.close()
+        if not self.protections:  # still importing: nobody waits for that
+            self.process.kill()
         try:
             self.process.wait(2)
         except subprocess.TimeoutExpired:
@@ -155,6 +170,14 @@ class Pool:
         for _ in range(size):
             self.free.put(None)
 
+    def warm(self) -> "Pool":
+        """Let the workers start now, while there is something else to do."""
+        for _ in range(self.size):
+            self.free.get()
+        for _ in range(self.size):
+            self.free.put(Worker())
+        return self
+
     def __enter__(self) -> "Pool":
         return self
 
@@ -171,8 +194,9 @@ class Pool:
         try:
             if worker is None:
                 worker = Worker()
+            worker.greet()
             yield worker
-        except WorkerLost:
+        except (WorkerLost, Problem):
             worker.close()
             worker = None
             raise
@@ -223,9 +247,8 @@ class Pool:
         deadline: float, into: Transcript,
     ) -> tuple[str | None, str]:  # fmt: skip
         """One child: (cell it ended in, how it ended)."""
-        job = {
-            "cells": cells, "memory": memory, "timeout": timeout, "cap": max(deadline - time.monotonic(), 1.0),
-        }  # fmt: skip
+        cap = max(deadline - time.monotonic(), 1.0)
+        job = {"cells": cells, "memory": memory, "timeout": timeout, "cap": cap}
         tasks = {
             "cells": steps,
             "inputs": {s["step"]: inputs[s["step"]] for s in steps if s["step"] in inputs},
@@ -289,7 +312,7 @@ class Cluster:
 
 @cache
 def _pool_there() -> Pool:
-    return Pool(os.cpu_count() or 1)
+    return Pool(cores())
 
 
 def _run_there(*job: Any) -> Transcript:

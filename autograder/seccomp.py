@@ -1,8 +1,7 @@
 """A system call filter for one child: what no lesson needs and what escapes are made of is refused.
 
 Namespaces and limits already bound a child. This takes away the ways around them: new namespaces (and in them
-mounts of any size), memory that no limit counts, other processes' memory, and little-tested parts of the
-kernel.
+mounts of any size), memory that no limit counts, other processes' memory, and odd corners of the kernel.
 """
 
 import ctypes
@@ -31,9 +30,9 @@ MACHINES = {
          280, 282, 294, *_COMMON_LATE),
     ),
 }  # fmt: skip
-"""ptrace, pivot_root, chroot, mount, umount2, swapon, swapoff, reboot, init_module, delete_module, kexec_load,
-add_key, request_key, keyctl, unshare, perf_event_open, open_by_handle_at, setns, process_vm_readv,
-process_vm_writev, finit_module, kexec_file_load, bpf, userfaultfd."""
+"""ptrace, pivot_root, chroot, mount, umount2, swapon, swapoff, reboot, init_module,
+delete_module, kexec_load, add_key, request_key, keyctl, unshare, perf_event_open, open_by_handle_at, setns,
+process_vm_readv, process_vm_writev, finit_module, kexec_file_load, bpf, userfaultfd."""
 MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
 CLONE3 = 435
 

@@ -1,8 +1,8 @@
 """A process that has imported torch and IPython, and forks a child for every notebook.
 
-Started as ``python -m autograder.worker PARENT``, usually inside bubblewrap. Frames (four bytes of length, then
-JSON) come in on descriptor 0 and go out on descriptor 1: first what protections are on; then for each job its
-events and how it ended. The inputs of the steps come only after the student's cells have run.
+Started as ``python -m autograder.worker PARENT``, usually inside bubblewrap. Frames (four bytes of length,
+then JSON) come in on descriptor 0 and go out on descriptor 1: first what protections are on; then for each
+job its events and how it ended. The inputs of the steps come only after the cells of the student have run.
 
 The worker itself runs no student code and no torch operation, and imports no pyplot: a child forked after
 either may hang or lose its figures.
@@ -27,8 +27,7 @@ MAX_FRAME = 256 * 2**20
 STARTUP = 30.0
 PRELOADED = (
     "torch", "rmslab", "autograder.child", "matplotlib.figure", "matplotlib.backends.backend_agg",
-    "matplotlib.font_manager", "ipywidgets", "IPython.core.logger", "IPython.core.ultratb",
-    "stack_data", "pygments",
+    "matplotlib.font_manager", "ipywidgets", "IPython.core.logger", "IPython.core.ultratb", "stack_data",
     "pygments.formatters.terminal256", "pygments.lexers.python", "bdb", "inspect", "tempfile",
 )  # fmt: skip
 LOOK = 0.25
@@ -81,7 +80,7 @@ def preload() -> None:
 
 
 def lines(child: children.Fork | children.Spawn, look: Any) -> Iterator[bytes | None]:
-    """What the child says, by the line, until it is silent; None where ``look`` says. Too much is the end."""
+    """What the child says, by the line, until it is silent; None where ``look`` says so. Too much ends it."""
     buffer, total = bytearray(), 0
     while True:
         chunk = child.receive(LOOK)

@@ -3,8 +3,8 @@
     python benchmarks/grading.py                    # 40 for the comparison; 100 and 1,000 for the rate
     python benchmarks/grading.py --small            # the same with 4, 10 and 30, in a few minutes
 
-Everything runs as its real command in a process of its own, on honest submissions of 04-implementation: right,
-wrong in several ways, half done. Prints the figures with their targets; exits 1 if one is missed.
+Everything runs as its real command in a process of its own, on honest submissions of 04-implementation:
+right, wrong in several ways, half done. Prints the figures with their targets; exits 1 if one is missed.
 """
 
 import argparse
@@ -43,7 +43,9 @@ CHANGES = (
 
 def submissions(classroom: Classroom, count: int) -> None:
     """Two of three right, the others wrong in a way of their own or untouched; no two files alike."""
-    kinds = [as_bytes(with_class(change) if change else answered()) for change in CHANGES] + [as_bytes(released())]
+    kinds = [as_bytes(with_class(change) if change else answered()) for change in CHANGES] + [
+        as_bytes(released())
+    ]
     for number in range(count):
         path = classroom.submission(f"s{number:05}", LESSON)
         path.parent.mkdir(parents=True)
@@ -109,7 +111,11 @@ def cpu_of_cells() -> float:
     )
     env = os.environ | {"PYTHONPATH": str(ROOT), "NBGRADER_EXECUTION": "autograde", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps([cells, tasks]), capture_output=True, text=True, env=env
+        [sys.executable, "-c", code],
+        input=json.dumps([cells, tasks]),
+        capture_output=True,
+        text=True,
+        env=env,
     )
     return float(done.stdout.split()[-1])
 
@@ -126,7 +132,9 @@ class Figures:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--small", action="store_true", help="4, 10 and 30 instead of 40, 100 and 1,000")
     for name, count in (("stock", 40), ("low", 100), ("high", 1000)):
         parser.add_argument(f"--{name}", type=int, default=count, metavar="N")
@@ -134,7 +142,10 @@ def main() -> int:
     if options.small:
         options.stock, options.low, options.high = 4, 10, 30
     cores = len(os.sched_getaffinity(0))
-    print(f"{cores} cores, load {os.getloadavg()[0]:.1f}, torch and Python as {sys.executable} has them", flush=True)
+    print(
+        f"{cores} cores, load {os.getloadavg()[0]:.1f}, torch and Python as {sys.executable} has them",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(prefix="rmsnorm-benchmark-") as folder:
         figure(Path(folder), options, cores, figures := Figures())
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -152,7 +163,9 @@ def figure(folder: Path, options: argparse.Namespace, cores: int, figures: Figur
     each = stock.seconds / options.stock
     print(f"stock: {stock.seconds:.1f} s for {options.stock}, {each:.2f} s each; ours {cold.seconds:.1f} s")
     factor = stock.seconds / cold.seconds
-    figures.tell(f"against stock, {options.stock} from a cold start", f"{factor:.1f} ×", "≥ 15 ×", factor >= 15)
+    figures.tell(
+        f"against stock, {options.stock} from a cold start", f"{factor:.1f} ×", "≥ 15 ×", factor >= 15
+    )
 
     low, high = Classroom(folder / "low"), Classroom(folder / "high")
     submissions(low, options.low), submissions(high, options.high)
@@ -171,7 +184,9 @@ def figure(folder: Path, options: argparse.Namespace, cores: int, figures: Figur
     figures.tell(what, f"{100 * growth:+.0f} %", "within 20 %", abs(growth) <= 0.2)
     again = ours(course, high)
     limit = max(5.0, 0.05 * many.seconds)
-    figures.tell("a second run, nothing changed", f"{again.seconds:.1f} s", f"≤ {limit:.1f} s", again.seconds <= limit)
+    figures.tell(
+        "a second run, nothing changed", f"{again.seconds:.1f} s", f"≤ {limit:.1f} s", again.seconds <= limit
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What students hand in by accident or on purpose: damaged files, forgeries, escapes, greed.
 
-Each entry says what the four steps of lesson 04 must be worth. Code that gets where it must not be prints HOLE.
+Each entry says what the four steps of lesson 04 must be worth. Code that gets where it must not prints HOLE.
 """
 
 import copy
@@ -245,7 +245,7 @@ ATTACKS["blank-release"] = Attack(released, NOTHING, "blank")
 ATTACKS["blank-no-cells"] = Attack(lambda: b'{"cells": []}', NOTHING, "blank")
 
 
-# --- forgeries: a class worth its weight only stays worth that -----------------------------------------------
+# --- forgeries: a class worth its weight only stays worth that --------------------------------------------
 
 
 def visible_evidence() -> dict[str, Any]:
@@ -282,7 +282,7 @@ LINES = """
 import json
 seen = json.loads(VISIBLE_EVIDENCE)
 lines = b"".join(
-    json.dumps({"event": kind, "id": step, "step": step, "evidence": seen[step], "output": ""}).encode() + b"\\n"
+    json.dumps({"event": kind, "id": step, "evidence": seen[step], "output": ""}).encode() + b"\\n"
     for step in seen for kind in ("start", "evidence"))
 """
 forged("transformers", "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])")
@@ -316,10 +316,19 @@ torch.Tensor.numel = lambda self: 0
 forged("check-replaced", "check = lambda *a: 10.0\nimport builtins\nbuiltins.check = check")
 forged("names-of-the-check", "import rmslab, rmslab.engine as engine\n"
        "rmslab.check = engine.check = engine.judge = lambda *a, **k: 10.0")  # fmt: skip
-forged("observe-replaced", f"{LINES}\nimport rmslab.engine, autograder.child as child\n"
-       "fake = lambda step, *a: (seen[step.id], '')\nrmslab.engine.observe = child.observe = fake", NOTHING)  # fmt: skip
-forged("probes-replaced", f"{LINES}\nfrom dataclasses import replace\nfrom rmslab.checks import STEPS\n"
-       "for name in seen:\n    STEPS[name] = replace(STEPS[name], probe=lambda *a, n=name: seen[n])", NOTHING)  # fmt: skip
+forged("observe-replaced", f"""
+{LINES}
+import rmslab.engine, autograder.child as child
+fake = lambda step, *a: (seen[step.id], '')
+rmslab.engine.observe = child.observe = fake
+""", NOTHING)  # fmt: skip
+forged("probes-replaced", f"""
+{LINES}
+from dataclasses import replace
+from rmslab.checks import STEPS
+for name in seen:
+    STEPS[name] = replace(STEPS[name], probe=lambda *a, n=name: seen[n])
+""", NOTHING)  # fmt: skip
 forged("run-step-replaced", f"{LINES}\nimport autograder.child as child\n"
        "child.run_step = lambda cell, *a: (seen[cell['step']], '')", NOTHING)  # fmt: skip
 forged("full-marks-claimed", """
@@ -339,9 +348,10 @@ evidence.encode = encode
 """)  # fmt: skip
 forged("empty-tensors", "import rmslab.evidence as evidence\n"
        "evidence.encode = lambda value: {'dtype': 'float32', 'shape': [0], 'data': ''}", NOTHING)  # fmt: skip
-forged("every-check-missing", "import autograder.child as child\n"
-       "child.run_step = lambda cell, *a: ({k: {} for k in ('norm', 'own', 'graft', 'module', 'weight')}, '')",
-       NOTHING)  # fmt: skip
+forged("every-check-missing", """
+import autograder.child as child
+child.run_step = lambda cell, *a: ({k: {} for k in ('norm', 'own', 'graft', 'module', 'weight')}, '')
+""", NOTHING)  # fmt: skip
 forged("deep-evidence", "import autograder.child as child\nx = []\nfor _ in range(500): x = [x]\n"
        "child.run_step = lambda cell, *a: ({'norm': {'value': [x] * 9}, 'module': {'value': [x] * 9}}, '')",
        NOTHING)  # fmt: skip
@@ -361,8 +371,8 @@ forged("frames", """
 import sys
 frame = sys._getframe()
 while frame:
-    if any("rmsnorm-module" in str(value) for value in frame.f_locals.values() if type(value) in (str, bytes, list)
-           and len(str(value)) > 10_000 and "float16" in str(value)):
+    texts = [str(value) for value in frame.f_locals.values() if type(value) in (str, bytes, list)]
+    if any("rmsnorm-module" in text and "float16" in text and len(text) > 10_000 for text in texts):
         print("HOLE inputs in", frame.f_code.co_name)
     frame = frame.f_back
 """)  # fmt: skip
@@ -513,7 +523,8 @@ import os, fcntl
 for fd in range(0, 300):
     if not os.path.exists(f"/proc/self/fd/{fd}"): continue
     kind = os.readlink(f"/proc/self/fd/{fd}")
-    if kind.startswith(("socket", "/")) and not kind.startswith(("/dev/null", "/proc", "/scratch", "/tmp")):
+    fine = ("/dev/null", "/proc", "/scratch", "/tmp", "/course/rmslab/fonts", os.path.dirname(torch.__file__))
+    if kind.startswith(("socket", "/")) and not kind.startswith(fine):
         print("HOLE", fd, kind)
 """)  # fmt: skip
 escape("leaves-processes", """
@@ -526,15 +537,16 @@ if os.fork() == 0:
     if os.fork() == 0: os.execlp("sleep", "sleep", "SLEEP")
     os._exit(0)
 """)  # fmt: skip
-escape("system-libraries", "import os\nfor i in range(3): os.environ['LD_PRELOAD'] = '/tmp/x.so'\n"
-       "os.environ['PYTHONPATH'] = '/tmp'\n!touch /tmp/here\n%pip --version")  # fmt: skip
+escape("system-libraries", "import os\nfor i in range(3): os.environ['LD_PRELOAD'] = '/nowhere/x.so'\n"
+       "os.environ['PYTHONPATH'] = '/nowhere'\n!touch here\n%pip --version")  # fmt: skip
 escape("breaks-its-own-python", "import sys, builtins, json, logging, warnings\nlogging._handlerList = None\n"
        "sys.stdout = sys.stderr = None\nbuiltins.print = warnings.warn = None\nbuiltins.input = None",
        NOTHING)  # fmt: skip
 escape("json-broken", "import json\njson.dumps = lambda *a, **k: '{}'")
 escape("script-in-output", """
 from IPython.display import HTML, Javascript, display
-display(HTML("<script>alert('HOLE')</" + "script><img src=x onerror=alert(1)>"), Javascript("alert('HO' + 'LE')"))
+display(HTML("<script>alert('HOLE')</" + "script><img src=x onerror=alert(1)>"))
+display(Javascript("alert('HO' + 'LE')"))
 """)  # fmt: skip
 
 
@@ -552,9 +564,16 @@ def inside(name: str, code: str, points: list[float], status: str | None) -> Non
 
 
 greedy("loop", "while True: pass")
-greedy("loop-that-ignores-signals", "import signal\nfor s in range(1, 31):\n    try: signal.signal(s, signal.SIG_IGN)\n"
-       "    except (OSError, ValueError): pass\nwhile True:\n    try:\n        while True: pass\n"
-       "    except BaseException: pass")  # fmt: skip
+greedy("loop-that-ignores-signals", """
+import signal
+for s in range(1, 31):
+    try: signal.signal(s, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+while True:
+    try:
+        while True: pass
+    except BaseException: pass
+""")  # fmt: skip
 greedy("print", "while True: print('喵' * 1000)")
 greedy(
     "descriptor-output",
@@ -569,20 +588,55 @@ for _ in range(6):
         hoard = bytearray(300 * 2**20); time.sleep(60)
 time.sleep(60)
 """)  # fmt: skip
-greedy("shared-memory", "import mmap, os, time\nfor i in range(40):\n    m = mmap.mmap(-1, 50 * 2**20); m.write(b'x' * len(m))\n"
-       "    globals()[f'm{i}'] = m\ntime.sleep(1)")  # fmt: skip
-greedy("disk", "import os\ntry:\n    for i in range(1000): open(f'f{i}', 'wb').write(bytes(10**7))\nexcept OSError: pass\n"
-       "try:\n    for i in range(100): open(f'/dev/shm/f{i}', 'wb').write(bytes(10**7))\nexcept OSError: pass\n"
-       "for f in os.listdir('.'):\n    if f[0] == 'f': os.remove(f)")  # fmt: skip
-greedy("small-files", "import os\ntry:\n    for i in range(100_000): open(f'f{i}', 'w').close()\nexcept OSError: print('full')\n"
-       "for f in os.listdir('.'):\n    if f[0] == 'f': os.remove(f)")  # fmt: skip
-greedy("one-file", "f = open('big', 'wb')\ntry:\n    while True: f.write(bytes(10**7))\nexcept OSError: print('full')\n"
-       "import os\nos.truncate('big', 0)")  # fmt: skip
+greedy("shared-memory", """
+import mmap, os, time
+for i in range(40):
+    m = mmap.mmap(-1, 50 * 2**20); m.write(b'x' * len(m))
+    globals()[f'm{i}'] = m
+time.sleep(1)
+""")  # fmt: skip
+greedy("disk", """
+import os
+try:
+    for i in range(1000): open(f'f{i}', 'wb').write(bytes(10**7))
+except OSError: pass
+try:
+    for i in range(100): open(f'/dev/shm/f{i}', 'wb').write(bytes(10**7))
+except OSError: pass
+for f in os.listdir('.'):
+    if f[0] == 'f': os.remove(f)
+""")  # fmt: skip
+greedy("small-files", """
+import os
+try:
+    for i in range(100_000): open(f'f{i}', 'w').close()
+except OSError: print('full')
+for f in os.listdir('.'):
+    if f[0] == 'f': os.remove(f)
+""")  # fmt: skip
+greedy("one-file", """
+f = open('big', 'wb')
+try:
+    while True: f.write(bytes(10**7))
+except OSError: print('full')
+import os
+os.truncate('big', 0)
+""")  # fmt: skip
 greedy("forks", "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass")
-greedy("threads", "import threading, time\ntry:\n    for _ in range(5000): threading.Thread(target=time.sleep, args=(99,),"
-       " daemon=True).start()\nexcept RuntimeError: pass")  # fmt: skip
-greedy("descriptors", "import os\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', 0))\nexcept OSError: pass\n"
-       "for fd in fds: os.close(fd)")  # fmt: skip
+greedy("threads", """
+import threading, time
+try:
+    for _ in range(5000): threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
+except RuntimeError: pass
+""")  # fmt: skip
+greedy("descriptors", """
+import os
+fds = []
+try:
+    while True: fds.append(os.open('/dev/null', 0))
+except OSError: pass
+for fd in fds: os.close(fd)
+""")  # fmt: skip
 greedy("images", """
 from IPython.display import Image, display
 import base64, os

@@ -57,7 +57,10 @@ LAYOUTS: dict[str, tuple[str, bytes]] = {
     "nested-once": ("s1/all.zip", zipped({"inner.zip": zipped({FILE: WORK})})),
     "nested-tar": ("s1/all.tgz", tarred({"inner.tar.gz": tarred({FILE: WORK})})),
     "upper-case": ("s1.ZIP", zipped({f"{LESSON}/X.IPYNB": WORK})),
-    "with-other-files": ("s1.zip", zipped({FILE: WORK, "__MACOSX/._x.ipynb": b"x", ".git/x.ipynb": b"x", "a.py": b""})),
+    "with-other-files": (
+        "s1.zip",
+        zipped({FILE: WORK, "__MACOSX/._x.ipynb": b"x", ".git/x.ipynb": b"x", "a.py": b""}),
+    ),
 }
 
 
@@ -102,7 +105,9 @@ MOODLE = {
 @pytest.mark.parametrize("how", ["zip", "folder", "flat"])
 def test_a_download_from_moodle(how, tmp_path, classroom):
     members = {name.replace("_/", "_") if how == "flat" else name: data for name, data in MOODLE.items()}
-    roster = put(tmp_path / "class.csv", "学号,姓名\n001,张三\n002,李 四\n003,王五\n004,王五\n005,赵六\n".encode())
+    roster = put(
+        tmp_path / "class.csv", "学号,姓名\n001,张三\n002,李 四\n003,王五\n004,王五\n005,赵六\n".encode()
+    )
     if how == "zip":
         source = put(tmp_path / "RMSNorm-作业四-1234.zip", zipped(members))
     else:
@@ -112,7 +117,7 @@ def test_a_download_from_moodle(how, tmp_path, classroom):
     done = collect(classroom, [source], roster)
     # Two of one name: nobody is taken for the other.
     assert set(placed(classroom)) == {at("001"), at("002"), at("王五_1234569"), at("王五_1234570")}
-    assert [path.name for path in done.other] in (["onlinetext.html"], ["赵六_1234571_assignsubmission_onlinetext_onlinetext.html"])
+    assert len(done.other) == 1 and done.other[0].name.endswith("onlinetext.html")
 
 
 CANVAS_ROSTER = """Student,ID,SIS User ID,SIS Login ID,Section,作业四 (99)
@@ -184,11 +189,11 @@ def test_a_dry_run_writes_nothing_and_says_all(tmp_path, classroom):
 
 EVIL = {
     "parent": zipped({f"../../evil/{FILE}": WORK}),
-    "absolute": zipped({f"/tmp/evil/{FILE}": WORK}),
+    "absolute": zipped({f"/etc/evil/{FILE}": WORK}),
     "backslashes": zipped({f"..\\..\\evil\\{FILE}": WORK}),
     "drive": zipped({f"C:/evil/{FILE}": WORK}),
     "tar-parent": tarred({f"../../evil/{FILE}": WORK}),
-    "tar-absolute": tarred({f"/tmp/evil/{FILE}": WORK}),
+    "tar-absolute": tarred({f"/etc/evil/{FILE}": WORK}),
     "tar-link": tarred({FILE: link(FILE, "/etc/passwd")}),
     "tar-hard-link": tarred({FILE: link(FILE, "/etc/passwd", tarfile.LNKTYPE)}),
     "tar-device": tarred({FILE: link(FILE, "", tarfile.CHRTYPE)}),
@@ -221,7 +226,7 @@ def test_hostile_archives_are_listed_and_hurt_nobody(kind, tmp_path, classroom, 
     assert at("s2") in placed(classroom) and len(placed(classroom)) <= 2
     outside = {path for path in tmp_path.rglob("*")} - before
     assert all(path.is_relative_to(classroom.root) for path in outside)
-    assert not Path("/tmp/evil").exists() and b"root:" not in b"".join(placed(classroom).values())
+    assert not Path("/etc/evil").exists() and b"root:" not in b"".join(placed(classroom).values())
 
 
 def test_a_password(tmp_path, classroom):
@@ -243,4 +248,8 @@ def test_the_rest_of_an_archive_with_one_bad_member(tmp_path, classroom):
     other = next(lesson for lesson in LESSONS if lesson != LESSON)
     members = {f"../{FILE}": WORK, f"{other}.ipynb": WORK, "笔记.docx": b"x"}
     done = collect(classroom, [put(tmp_path / "in" / "s1.zip", zipped(members)).parent])
-    assert done.placed == [("s1", other)] and len(done.left) == 1 and [p.name for p in done.other] == ["笔记.docx"]
+    assert (
+        done.placed == [("s1", other)]
+        and len(done.left) == 1
+        and [p.name for p in done.other] == ["笔记.docx"]
+    )

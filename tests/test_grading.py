@@ -654,7 +654,8 @@ def test_student_code_finds_no_grader_around_it():
         "print(json.dumps([sorted(os.environ), os.listdir('.'), sys.stdin.read()]))"
     )
     names, files, stdin = json.loads(found.outputs["c0"][0]["text"])
-    assert set(names) <= {*sandbox.environment(), "LC_CTYPE", "PWD", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
+    by_libraries = {"LC_CTYPE", "PWD", "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
+    assert set(names) <= {*sandbox.environment(), *by_libraries}
     assert set(files) <= {".ipython", ".matplotlib"} and stdin == "" and points(found) == list(FULL.values())
 
 

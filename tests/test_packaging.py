@@ -99,7 +99,7 @@ def test_kit_imports_only_what_a_cloud_image_has(path):
 
 
 def test_every_import_of_the_grader_is_declared():
-    declared = {r.name for r in requirements("grade", "test")} | {"fonttools"}
+    declared = {r.name for r in requirements("grade", "scale", "test")} | {"fonttools"}
     modules = {"fonttools": "fontTools", "ipython": "IPython", "pyyaml": "yaml"}
     # Those that nbgrader is made of, and cannot do without.
     with_nbgrader = {"nbformat", "nbclient", "traitlets", "nbconvert"}

@@ -24,6 +24,7 @@ from conftest import LESSON, ROOT, answered, as_bytes, command, hand_in, running
 
 from autograder import children, report, results, run, sandbox
 from autograder.course import Classroom, Course
+from rmslab import evidence
 from rmslab.checks import steps_of
 
 CI = os.environ.get("CI") == "true"
@@ -49,7 +50,7 @@ class Listener:
     def __init__(self) -> None:
         self.sockets = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
         self.port = self.sockets[0].getsockname()[1]
-        self.name = f"rmsnorm-{os.getpid()}"
+        self.name = f"rmsnorm-{os.getpid()}-{self.port}"
         self.sockets[1].bind(f"\0{self.name}")
         self.sockets[1].listen()
         self.reached: list[str] = []
@@ -210,10 +211,8 @@ def test_no_page_shows_what_an_exception_told_of_the_input(hostile):
     """``raise ValueError(str(x.tolist()))``: the sentence stays, the numbers do not."""
     text = hostile.classroom.feedback("inside-tells-the-input", LESSON).read_text("utf-8")
     seed = hostile.classroom.seed()
-    inputs = [case["x"] for step in steps_of(LESSON)[1:] for groups in step.inputs(seed).values()
-              for group in groups.values() for case in group]  # fmt: skip
-    from rmslab import evidence
-
+    groups = [group for step in steps_of(LESSON)[1:] for group in step.inputs(seed).values()]
+    inputs = [case["x"] for group in groups for cases in group.values() for case in cases]
     rows = [row for x in inputs for row in evidence.decode(x).double().reshape(-1, x["shape"][-1])]
     rows = [row for row in rows if row.frac().count_nonzero() > 2]
     assert len(rows) > 20 and "ValueError" in text
@@ -281,8 +280,8 @@ print(found)
 
 def test_a_worker_outlives_what_its_children_do(pool):
     before = id(pool.free.queue[-1])
-    for cell in ("import os, signal\nfor p in range(1, 300):\n    try: os.kill(p, 9)\n    except OSError: pass",
-                 "import ctypes; ctypes.string_at(0)", "while True: pass"):  # fmt: skip
+    kill = "import os\nfor p in range(1, 300):\n    try: os.kill(p, 9)\n    except OSError: pass"
+    for cell in (kill, "import ctypes; ctypes.string_at(0)", "while True: pass"):
         pool.run(notebook_of(cell), INPUTS, 1, 900)
     assert id(pool.free.queue[-1]) == before
 
@@ -310,9 +309,10 @@ def test_a_worker_that_is_lost_is_replaced(pool):
 
 # --- without bubblewrap, without fork, as another user ----------------------------------------------------
 
-FEW = ("escape-leaves-processes", "greedy-loop", "greedy-_exit", "greedy-segfault", "greedy-list",
-       "greedy-print",
-       "inside-loop", "forged-written-before", "damaged-test-edited", "unreadable-empty")  # fmt: skip
+FEW = (
+    "escape-leaves-processes", "greedy-loop", "greedy-_exit", "greedy-segfault", "greedy-list", "inside-loop",
+    "forged-written-before", "damaged-test-edited", "unreadable-empty",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("how", ["no-bubblewrap", "no-fork"])
@@ -338,16 +338,14 @@ def test_less_protection_is_said_and_the_grades_are_the_same(how, course, tmp_pa
 
 
 def readable_python(folder: Path) -> list[str] | None:
-    """An interpreter that any user can start, with the same packages: this one, or a copy; None if neither."""
+    """An interpreter that any user can start, with the same packages: this one, or a copy; or None."""
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
 
     def works(line: list[str]) -> bool:
-        trial = subprocess.run(
-            [*as_nobody, *line, "-c", "import torch, nbgrader"], capture_output=True, cwd="/"
-        )
+        trial = subprocess.run([*line, "-c", "import torch, nbgrader"], capture_output=True, cwd="/")
         return trial.returncode == 0
 
-    if works([sys.executable]):
+    if works([*as_nobody, sys.executable]):
         return [*as_nobody, sys.executable]
     base, library = Path(sys.base_prefix), f"lib/python{sys.version_info.major}.{sys.version_info.minor}"
     skip = shutil.ignore_patterns("site-packages", "test", "__pycache__", "*.a", "idlelib", "ensurepip")
@@ -358,9 +356,17 @@ def readable_python(folder: Path) -> list[str] | None:
         shutil.copy2(path, folder / "lib")
     packages = folder / library / "site-packages"
     packages.mkdir()
-    (packages / "here.pth").write_text("\n".join(p for p in sys.path if "site-packages" in p) + "\n")
-    line = ["env", f"LD_LIBRARY_PATH={folder / 'lib'}", str(folder / "bin" / "python3")]
-    return [*as_nobody, *line] if works(line) else None
+    line = [*as_nobody, "env", f"LD_LIBRARY_PATH={folder / 'lib'}", str(folder / "bin" / "python3")]
+    where = [Path(path) for path in sys.path if path.endswith("site-packages")]
+    (packages / "here.pth").write_text("\n".join(map(str, where)) + "\n")
+    if not works(line):  # the packages lie where nobody else may look: link them, file by file
+        copies = [folder / f"packages-{i}" / "site-packages" for i in range(len(where))]
+        for path, copy in zip(where, copies, strict=True):
+            copy.parent.mkdir()
+            if subprocess.run(["cp", "-al", path, copy], capture_output=True).returncode:
+                shutil.copytree(path, copy, symlinks=True, dirs_exist_ok=True)
+        (packages / "here.pth").write_text("\n".join(map(str, copies)) + "\n")
+    return line if works(line) else None
 
 
 def test_as_a_plain_user(tmp_path_factory):
@@ -434,9 +440,10 @@ def undisturbed(course: Course, tmp_path_factory) -> Classroom:
     classroom = Classroom(tmp_path_factory.mktemp("undisturbed") / "classroom")
     makes = {
         **{f"s{i}": answered for i in range(6)},
-        "t": ATTACKS["greedy-_exit"].make, "u": ATTACKS["unreadable-empty"].make,
+        "t": ATTACKS["greedy-_exit"].make,
+        "u": ATTACKS["unreadable-empty"].make,
         "v": ATTACKS["blank-release"].make,
-    }  # fmt: skip
+    }
     for name, make in makes.items():
         hand_in(classroom.root / "submitted", name, make())
     assert command("grade", "--classroom", classroom.root, cwd=course.root).returncode == 0

@@ -1,4 +1,4 @@
-"""One class on a Dask cluster, and one gradebook on a PostgreSQL server: both real, both as on one machine."""
+"""One class on a Dask cluster, one gradebook on a PostgreSQL server: real ones, with the same grades."""
 
 import contextlib
 import os
@@ -43,7 +43,9 @@ def handed_in(folder: Path) -> Classroom:
 
 
 def fates(classroom: Classroom) -> dict[str, list]:
-    return {r.student: [(s.step, s.points, s.status, s.diagnosis) for s in r.steps] for r in read_all(classroom)}
+    return {
+        r.student: [(s.step, s.points, s.status, s.diagnosis) for s in r.steps] for r in read_all(classroom)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,9 @@ def processes(*lines: list[str], **how: object) -> Iterator[list[subprocess.Pope
     started = []
     try:
         for line in lines:
-            started.append(subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how))
+            started.append(
+                subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how)
+            )
         yield started
     finally:
         for process in started:
@@ -87,8 +91,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
     run = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
     scheduler = [*run, "--host", "127.0.0.1", "--port", address.rpartition(":")[2], "--no-dashboard"]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard",
-              "--local-directory", str(tmp_path_factory.mktemp("dask"))]  # fmt: skip
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1"]
+    worker += ["--no-dashboard", "--local-directory", str(tmp_path_factory.mktemp("dask"))]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     with processes(scheduler, worker, worker, env=env, cwd=tmp_path_factory.mktemp("elsewhere")):
         from distributed import Client
@@ -119,7 +123,9 @@ def test_a_second_run_on_the_same_cluster(cluster, alone, course, tmp_path):
 def test_no_cluster_there(address, alone, course):
     pytest.importorskip("distributed")
     done = command("grade", "--classroom", alone.root, "--force", "--dask", address, cwd=course.root)
-    assert done.returncode == 1 and re.search(r"[\u4e00-\u9fff]", done.stderr) and "Traceback" not in done.stderr
+    assert (
+        done.returncode == 1 and re.search(r"[\u4e00-\u9fff]", done.stderr) and "Traceback" not in done.stderr
+    )
 
 
 # --- PostgreSQL -------------------------------------------------------------------------------------------
@@ -173,7 +179,9 @@ def test_a_gradebook_on_a_server(database, alone, course, tmp_path):
     assert not (classroom.root / "gradebook.db").exists()
     url = database.replace("postgresql:", "postgresql+psycopg:")
     with closing(Gradebook(url, "rmsnorm")) as here, closing(Gradebook(alone.db_url, "rmsnorm")) as there:
-        scores = [{s.student.id: s.score for s in book.assignment_submissions(LESSON)} for book in (here, there)]
+        scores = [
+            {s.student.id: s.score for s in book.assignment_submissions(LESSON)} for book in (here, there)
+        ]
         assert scores[0] == scores[1] and scores[0]["solved"] == sum(step.points for step in steps_of(LESSON))
         mark = here.find_grade("rmsnorm-norm", LESSON, LESSON, "no-root")
         mark.manual_score = 7.5

@@ -118,7 +118,9 @@ def weight_inputs(seed: str) -> Json:
     cases = Cases(seed, "rmsnorm-weight")
     modules = [{"hidden_size": cases.width(), "eps": 1e-6} for _ in range(2)]
     # What flows back into the weight: evidence that was recorded on other inputs does not show it.
-    return {"weight": {"parameter": [case | {"upstream": cases.uniform(0.5, 2.0).item()} for case in modules]}}
+    for case in modules:
+        case["upstream"] = cases.uniform(0.5, 2.0).item()
+    return {"weight": {"parameter": modules}}
 
 
 def norm_cases(cases: Cases) -> Json:
