@@ -42,11 +42,7 @@ def answers(lesson: str, solve: bool = True) -> dict[str, Any]:
     """The names that the notebook's cells leave behind."""
     names: dict[str, Any] = {"display": lambda *_: None}
     for cell in (answered(lesson) if solve else released(lesson))["cells"]:
-        if (
-            cell["cell_type"] == "code"
-            and not source(cell).startswith(SHOWS)
-            and not marks(cell).get("grade")
-        ):
+        if cell["cell_type"] == "code" and not source(cell).startswith(SHOWS) and not marks(cell).get("grade"):
             exec(source(cell), names)
     return names
 
@@ -286,6 +282,13 @@ REFUSED = {
 def test_decode_refuses(record):
     with pytest.raises((ValueError, TypeError)):  # BadEvidence is a ValueError
         evidence.decode(record)
+
+
+def test_sizes_are_verified_before_anything_is_decoded(monkeypatch):
+    monkeypatch.setattr(evidence.base64, "b64decode", lambda *_, **__: pytest.fail("decoded"))
+    for record in (GOOD | {"data": "A" * 10**6}, GOOD | {"shape": [10**6]}):
+        with pytest.raises(evidence.BadEvidence):
+            evidence.decode(record)
 
 
 ODD = (

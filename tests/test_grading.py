@@ -279,9 +279,7 @@ def test_pages_are_self_contained(wild, demo):
         text = path.read_text("utf-8")
         page = Page(text)
         assert not {"script", "link", "iframe", "img", "object"} & set(page.tags), path
-        assert not [n for n, _ in page.attributes if n in ("src", "href", "srcset") or n.startswith("on")], (
-            path
-        )
+        assert not [n for n, _ in page.attributes if n in ("src", "href", "srcset") or n.startswith("on")], path
         assert not re.search(r"https?://|@import|url\(", text), path
         assert page.tags.count("h1") == 1 and 'lang="zh-CN"' in text
 
@@ -491,8 +489,7 @@ def test_a_changed_master_migrates_the_gradebook(small, own_course, monkeypatch,
     rows = {(row["student"], row["step"]): row for row in scores_of(small)}
     assert rows["solved", "explain"]["status"] == "needs_manual"
     assert (
-        rows["untouched", "explain"]["status"] == "blank"
-        and rows["untouched", "explain"]["max_points"] == "2"
+        rows["untouched", "explain"]["status"] == "blank" and rows["untouched", "explain"]["max_points"] == "2"
     )
     assert "explain" in small.feedback("solved", LESSON).read_text("utf-8")
 
@@ -514,8 +511,7 @@ def test_csv_has_a_bom_and_exactly_these_columns(wild):
     data = (wild[0].root.parent / "a.csv").read_bytes()
     assert data.startswith(b"\xef\xbb\xbf")
     assert (
-        data[3:].split(b"\r\n")[0].decode()
-        == "student,lesson,step,points,max_points,status,diagnosis,message"
+        data[3:].split(b"\r\n")[0].decode() == "student,lesson,step,points,max_points,status,diagnosis,message"
     )
     assert {row["status"] for row in wild[2]} <= set(results.STATUSES)
 
@@ -680,6 +676,7 @@ def test_odd_outputs_hurt_nobody():
     ends = {name: outputs[-1].get("ename") for name, outputs in found.outputs.items() if outputs}
     assert (ends["c6"], ends["c7"], ends["c11"]) == ("ValueError", "Odd", "SyntaxError")
     assert "image/png" in json.dumps(found.outputs["c9"])
+    assert all("已省略" in json.dumps(found.outputs[name], ensure_ascii=False) for name in ("c1", "c2", "c4"))
 
 
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "type('Odd', (BaseException,), {})"])
