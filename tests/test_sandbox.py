@@ -342,7 +342,10 @@ def readable_python(folder: Path) -> list[str] | None:
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
 
     def works(line: list[str]) -> bool:
-        trial = subprocess.run([*line, "-c", "import torch, nbgrader"], capture_output=True, cwd="/")
+        again = (
+            "import subprocess, sys, torch, nbgrader\nsubprocess.run([sys.executable, '-c', ''], check=True)"
+        )
+        trial = subprocess.run([*line, "-c", again], capture_output=True, cwd="/")
         return trial.returncode == 0
 
     if works([*as_nobody, sys.executable]):
@@ -354,6 +357,9 @@ def readable_python(folder: Path) -> list[str] | None:
     shutil.copy2(Path(sys.executable).resolve(), folder / "bin" / "python3")
     for path in (base / "lib").glob("libpython*.so*"):
         shutil.copy2(path, folder / "lib")
+    alembic = folder / "bin" / "alembic"  # nbgrader starts it for a new gradebook
+    alembic.write_text(f"#!{folder / 'bin' / 'python3'}\nfrom alembic.config import main\nmain()\n")
+    alembic.chmod(0o755)
     packages = folder / library / "site-packages"
     packages.mkdir()
     line = [*as_nobody, "env", f"LD_LIBRARY_PATH={folder / 'lib'}", str(folder / "bin" / "python3")]
@@ -399,7 +405,12 @@ def test_as_a_plain_user(tmp_path_factory):
         str(classroom.root),
         "--require-sandbox",
     ]
-    env = {"PYTHONPATH": str(folder), "HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    env = {
+        "PYTHONPATH": str(folder),
+        "HOME": str(classroom.root),
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+    }
     done = subprocess.run(
         [*line, *map(str, LIMITS)], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8"
     )
