@@ -33,9 +33,10 @@ def closure() -> set[str]:
 
 
 class Blocked:
-    """Refuses every top-level module of a distribution that is not allowed."""
+    """An import finder that does not see distributions that are not allowed, as if they were not installed."""
 
-    def __init__(self) -> None:
+    def __init__(self, finders: list) -> None:
+        self.finders = finders
         allowed = closure()
         owners = importlib.metadata.packages_distributions()
         self.names = {m for m, names in owners.items() if not allowed & set(map(plain, names))}
@@ -50,16 +51,17 @@ class Blocked:
         }
         self.names -= {"rmslab"}
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
         if name.split(".")[0] in self.names:
-            raise ModuleNotFoundError(f"No module named {name!r} (blocked)", name=name)
+            return None
+        specs = (f.find_spec(name, path, target) for f in self.finders if hasattr(f, "find_spec"))
+        return next((spec for spec in specs if spec is not None), None)
 
 
 def main(notebook: Path, checkout: str) -> None:
     sys.path[:] = [p for p in sys.path if not str(Path(p).resolve()).startswith(checkout)]
-    sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in str(f).lower()]
-    blocked = Blocked()
-    sys.meta_path.insert(0, blocked)
+    blocked = Blocked([f for f in sys.meta_path if "editable" not in str(f).lower()])
+    sys.meta_path[:] = [blocked]
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
 
     from IPython.core.interactiveshell import InteractiveShell

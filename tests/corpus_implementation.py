@@ -3775,7 +3775,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-gradient-hook-halves", "graph", FORWARD, None, """
+wrong("X-gradient-hook-halves", "graph", FORWARD | NAME, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()

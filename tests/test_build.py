@@ -197,6 +197,7 @@ def test_what_build_refuses_changes_nothing(spoil, tmp_path, monkeypatch, capsys
     assert cli.main(["build", "04-implementation"]) == 1
     said = capsys.readouterr().err
     assert HANZI.search(said) and "Traceback" not in said.partition("\n")[0]
+    assert spoil is not SPOILT["step-twice"] or "重复" in said
     assert snapshot(tmp_path) == before
 
 

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from functools import cache
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from rmslab import card, catalogue, checks, engine, evidence
 from rmslab.checks import (
     LESSONS,
     STEPS,
-    hand_mistakes,
     implementation,
     implementation_judge,
     implementation_mistakes,
@@ -340,7 +340,12 @@ def test_damaged_evidence_gets_a_verdict(step, monkeypatch):
 
 # --- misconceptions ---------------------------------------------------------------------------------------
 
-IN_CODE = {mistake.id for mistake in MISTAKES} | hand_mistakes.IDS
+# Every lesson's mistakes: a list of runnable ones, or the ids of wrong formulas and answers.
+IN_CODE = {mistake.id for mistake in MISTAKES}
+for path in Path(checks.__file__).parent.glob("*_mistakes.py"):
+    IN_CODE |= getattr(import_module(f"rmslab.checks.{path.stem}"), "IDS", set())
+GROUPS = {step_id.partition("-")[0] for step_id in STEPS}
+"""Kinds of steps; a misconception may have words of its own for each."""
 IN_WORDS = catalogue.load()["misconception"]
 
 
@@ -351,14 +356,15 @@ def test_every_misconception_has_words_and_every_word_a_misconception():
 @pytest.mark.parametrize("name", sorted(IN_WORDS))
 def test_words_of_a_misconception(name):
     words = IN_WORDS[name]
-    assert set(words) - {"variant", "hand", "name"} == {"symptom", "concept", "next_step", "hints"}
-    for variety in (words, words | words.get("hand", {})):  # some are told otherwise in a hand calculation
+    assert set(words) - {"variant"} - GROUPS == {"name", "symptom", "concept", "next_step", "hints"}
+    for variety in (words, *(words | words.get(group, {}) for group in GROUPS)):
         hints = variety["hints"]
         assert len(hints) == len(set(hints)) == 3 and all(hint.strip() for hint in hints)
         for key in ("symptom", "concept", "next_step"):
             assert re.search(r"[\u4e00-\u9fff]", variety[key])
         variety["symptom"].format_map(catalogue._Facts())
-    assert set(words.get("hand", {})) <= {"symptom", "concept", "next_step", "hints"}
+    for group in GROUPS:
+        assert set(words.get(group, {})) <= {"symptom", "concept", "next_step", "hints"}
 
 
 def test_every_failure_has_words():

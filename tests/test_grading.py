@@ -27,6 +27,7 @@ from conftest import (
     command,
     find,
     hand_in,
+    marks,
     python,
     released,
     running_with,
@@ -50,6 +51,13 @@ FULL = {step.id: step.points for step in steps_of(LESSON)}
 
 def table(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+
+
+def graded_cells(lesson: str) -> dict[str, float]:
+    """Points by grade_id: the automatic steps, then the cells that a person grades."""
+    steps = {step.id: step.points for step in steps_of(lesson)}
+    cells = (marks(cell) for cell in released(lesson)["cells"])
+    return steps | {c["grade_id"]: c["points"] for c in cells if c.get("grade") or c.get("task")}
 
 
 def fate(rows: list[dict[str, str]], student: str, lesson: str = LESSON) -> list[tuple[float, str, str]]:
@@ -164,7 +172,7 @@ def test_everybody_has_a_result_and_nothing_else_is_said(wild):
     assert done.returncode == 0 and done.stderr == ""
     assert "Traceback" not in done.stdout and "Warning" not in done.stdout
     students = {*WILD, "张三", "李 四", "王五"}
-    wanted = {(s, lesson, step.id) for s in students for lesson in LESSONS for step in steps_of(lesson)}
+    wanted = {(s, lesson, step) for s in students for lesson in LESSONS for step in graded_cells(lesson)}
     assert {(row["student"], row["lesson"], row["step"]) for row in rows} == wanted
     assert len(rows) == len(wanted)
 
@@ -172,10 +180,14 @@ def test_everybody_has_a_result_and_nothing_else_is_said(wild):
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_solved_is_full_untouched_is_blank_absent_is_missing(lesson, wild):
     rows = wild[2]
-    full = [step.points for step in steps_of(lesson)]
-    assert fate(rows, "张三", lesson) == [(points, "graded", "") for points in full]
-    assert fate(rows, "李 四", lesson) == [(0, "blank", "") for _ in full]
-    assert fate(rows, "王五", lesson) == [(0, "missing", "") for _ in full]
+    automatic = {step.id for step in steps_of(lesson)}
+    cells = graded_cells(lesson)
+    assert fate(rows, "张三", lesson) == [
+        (points, "graded", "") if name in automatic else (0, "needs_manual", "")
+        for name, points in cells.items()
+    ]
+    assert fate(rows, "李 四", lesson) == [(0, "blank", "") for _ in cells]
+    assert fate(rows, "王五", lesson) == [(0, "missing", "") for _ in cells]
 
 
 @pytest.mark.parametrize(
@@ -224,8 +236,8 @@ def test_gradebook_agrees_with_the_results(wild):
             for submission in book.assignment_submissions(lesson):
                 mine = fate(rows, submission.student.id, lesson)
                 assert submission.score == sum(points for points, _, _ in mine)
-                assert submission.max_score == sum(step.points for step in steps_of(lesson))
-                assert not submission.needs_manual_grade
+                assert submission.max_score == sum(graded_cells(lesson).values())
+                assert submission.needs_manual_grade == any(how == "needs_manual" for _, how, _ in mine)
         graded = {submission.student.id for submission in book.assignment_submissions(LESSON)}
         assert graded == {*WILD, "张三", "李 四"} - {"cut"}
 
