@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -101,9 +102,7 @@ def table(path: Path) -> list[dict[str, str]]:
 class Class:
     """One graded class: where it is, what the command said, the CSV."""
 
-    def __init__(
-        self, folder: Path, attacks: dict[str, Attack], course: Course, *more: object, **how: object
-    ):
+    def __init__(self, folder: Path, attacks: dict[str, Attack], course: Course, *more: object, **how: object):
         self.folder, self.listener = folder, Listener()
         self.classroom = Classroom(folder / "classroom")
         for name in HONEST:
@@ -375,14 +374,18 @@ def readable_python(folder: Path) -> list[str] | None:
     return line if works(line) else None
 
 
-def test_as_a_plain_user(tmp_path_factory):
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody may enter: those of pytest are its user's own."""
+    with tempfile.TemporaryDirectory(prefix="rmsnorm-test-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def test_as_a_plain_user(open_folder):
     """A grader that is not root: the same marks, nothing gets through, nothing is left."""
     need(os.geteuid() == 0 and shutil.which("setpriv") is not None, "only root can become somebody else")
-    folder = tmp_path_factory.mktemp("plain")
-    for parent in (folder, *folder.parents):
-        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
-            os.chmod(parent, parent.stat().st_mode | 0o755)
-    python = readable_python(folder)
+    folder, python = open_folder, readable_python(open_folder)
     need(python is not None, "no interpreter that another user may run")
     for part in ("rmslab", "autograder", "solutions", "notebooks", "nbgrader_config.py"):
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
