@@ -16,13 +16,14 @@ HOME = "/scratch"
 
 
 def python_folders() -> list[str]:
-    """Where the interpreter and its libraries lie, outermost only."""
-    paths = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent}
-    paths |= {Path(path) for path in sysconfig.get_paths().values()}
-    paths |= {Path(path) for path in sys.path if path and "site-packages" in path}
-    real = sorted(
-        {path for path in paths if path.is_dir()} | {path.resolve() for path in paths if path.is_dir()}
-    )
+    """Where the interpreter and its libraries lie, outermost. Not a whole prefix: a class may lie there."""
+    paths = {Path(sys.executable).resolve().parent}
+    for prefix in (Path(sys.prefix), Path(sys.base_prefix)):
+        paths |= {prefix / part for part in ("bin", "lib", "lib64", "share", "ssl", "pyvenv.cfg")}
+    paths |= {Path(path) for name, path in sysconfig.get_paths().items() if name != "data"}
+    paths |= {Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))}
+    there = {path for path in paths if path.exists()}
+    real = sorted(there | {path.resolve() for path in there})
     return [str(p) for p in real if not any(p != q and p.is_relative_to(q) for q in real)]
 
 

@@ -382,7 +382,7 @@ forged("written-with-ready", f"{TO_ALL}{LINES}\n"
 forged("written-at-exit", f"{TO_ALL}{LINES}\nimport atexit\natexit.register(shout, lines)")
 forged("written-by-a-thread", f"{TO_ALL}{LINES}\nimport threading, time\ndef later():\n"
        "    while True: time.sleep(0.005); shout(lines)\n"
-       "threading.Thread(target=later, daemon=True).start()", NOTHING)  # fmt: skip
+       "threading.Thread(target=later, daemon=True).start()", WEIGHT)  # fmt: skip
 forged("written-by-a-fork", f"{TO_ALL}{LINES}\nif os.fork() == 0:\n    shout(lines)\n    os._exit(0)")
 forged("written-inside-norm", f"{TO_ALL}{LINES}\ndef forward(self, x):\n    shout(lines)\n    return x\n"
        "RMSNorm.forward = RMSNorm._norm = forward", WEIGHT)  # fmt: skip
@@ -478,6 +478,7 @@ for pid in [p for p in os.listdir("/proc") if p.isdigit()]:
         attempt(f"{pid} {file}", read)
     for link in ("exe", "cwd", "root"):
         attempt(f"{pid} {link}", lambda: os.listdir(f"/proc/{pid}/{link}/"))
+    if pid == "1": continue  # bubblewrap itself, which holds nothing
     attempt(f"{pid} fds", lambda: os.listdir(f"/proc/{pid}/fd"))
     attempt(f"{pid} oom", lambda: open(f"/proc/{pid}/oom_score_adj", "w").write("1000"))
 """)  # fmt: skip

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -101,12 +102,10 @@ def table(path: Path) -> list[dict[str, str]]:
 class Class:
     """One graded class: where it is, what the command said, the CSV."""
 
-    def __init__(
-        self, folder: Path, attacks: dict[str, Attack], course: Course, *more: object, **how: object
-    ):
+    def __init__(self, folder: Path, attacks: dict[str, Attack], course: Course, honest: list[str]):
         self.folder, self.listener = folder, Listener()
         self.classroom = Classroom(folder / "classroom")
-        for name in HONEST:
+        for name in honest:
             hand_in(self.classroom.root / "submitted", name, answered())
         for name, each in attacks.items():
             # Written as it is: damage must stay.
@@ -119,12 +118,16 @@ class Class:
         (folder / "scratch").mkdir()
         os.chmod(folder / "scratch", 0o777)
         env = os.environ | {"TMPDIR": str(folder / "scratch")}
-        self.done = command(
-            "grade", "--classroom", self.classroom.root, *LIMITS, *more, cwd=course.root, env=env, **how
-        )
+        self.done = command("grade", "--classroom", self.classroom.root, *LIMITS, cwd=course.root, env=env)
         self.still_running = running_with(f"sleep\0{SLEEP}") + running_with(str(folder / "scratch"))
         report.report(self.classroom, folder / "a.csv")
         self.rows = table(folder / "a.csv")
+
+
+def as_wanted(name: str, points: list[float]) -> bool:
+    """Exactly those points; a race that a forger starts against himself may cost him some, too."""
+    want = ATTACKS[name].points
+    return points == want or ("by-a" in name and all(p in (0.0, w) for p, w in zip(points, want, strict=True)))
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -133,7 +136,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def hostile(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Class:
-    return Class(tmp_path_factory.mktemp("hostile"), ATTACKS, course)
+    return Class(tmp_path_factory.mktemp("hostile"), ATTACKS, course, HONEST)
 
 
 def test_there_are_enough_and_every_one_has_a_row(hostile):
@@ -149,7 +152,7 @@ def test_each_ends_with_its_points_and_status(name, hostile):
     points, statuses = points_of(hostile.rows, name)
     kept = results.read(hostile.classroom, name, LESSON)
     said = [output for c in (kept.notebook or {"cells": []})["cells"] for output in c.get("outputs", ())]
-    assert points == want.points, (statuses, kept.notes, str(said)[:3000])
+    assert as_wanted(name, points), (statuses, kept.notes, str(said)[:3000])
     if want.status:
         assert statuses == {want.status}
 
@@ -165,7 +168,8 @@ def said_holes(classroom: Classroom) -> list[str]:
     for path in sorted((classroom.root / "autograded").rglob("*.ipynb")):
         for cell in nbformat.read(path, as_version=4).cells:
             for output in cell.get("outputs", ()):
-                lines = str(output.get("text") or output.get("data", "")).splitlines()
+                data = {mime: data for mime, data in output.get("data", {}).items() if "image" not in mime}
+                lines = str(output.get("text") or data).splitlines()
                 found += [f"{path.parent.parent.name}: {line}" for line in lines if "HOLE" in line]
     return found
 
@@ -325,7 +329,7 @@ def test_less_protection_is_said_and_the_grades_are_the_same(how, course, tmp_pa
     with pytest.MonkeyPatch.context() as patch:
         for key, value in env.items():
             patch.setenv(key, value)
-        found = Class(tmp_path / "class" if (tmp_path / "class").mkdir() is None else tmp_path, few, course)
+        found = Class(tmp_path, few, course, HONEST[:2])
         strict = command(
             "grade", "--classroom", found.classroom.root, "--force", "--require-sandbox", cwd=course.root
         )
@@ -333,7 +337,7 @@ def test_less_protection_is_said_and_the_grades_are_the_same(how, course, tmp_pa
     assert strict.returncode == 1 and "沙箱" in strict.stderr
     for name in few:
         assert points_of(found.rows, name)[0] == ATTACKS[name].points, name
-    assert all(points_of(found.rows, name)[0] == FULL for name in HONEST)
+    assert all(points_of(found.rows, name)[0] == FULL for name in HONEST[:2])
     test_nothing_outlived_its_run(found)
 
 
@@ -342,7 +346,10 @@ def readable_python(folder: Path) -> list[str] | None:
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]
 
     def works(line: list[str]) -> bool:
-        trial = subprocess.run([*line, "-c", "import torch, nbgrader"], capture_output=True, cwd="/")
+        again = (
+            "import subprocess, sys, torch, nbgrader\nsubprocess.run([sys.executable, '-c', ''], check=True)"
+        )
+        trial = subprocess.run([*line, "-c", again], capture_output=True, cwd="/")
         return trial.returncode == 0
 
     if works([*as_nobody, sys.executable]):
@@ -354,6 +361,9 @@ def readable_python(folder: Path) -> list[str] | None:
     shutil.copy2(Path(sys.executable).resolve(), folder / "bin" / "python3")
     for path in (base / "lib").glob("libpython*.so*"):
         shutil.copy2(path, folder / "lib")
+    alembic = folder / "bin" / "alembic"  # nbgrader starts it for a new gradebook
+    alembic.write_text(f"#!{folder / 'bin' / 'python3'}\nfrom alembic.config import main\nmain()\n")
+    alembic.chmod(0o755)
     packages = folder / library / "site-packages"
     packages.mkdir()
     line = [*as_nobody, "env", f"LD_LIBRARY_PATH={folder / 'lib'}", str(folder / "bin" / "python3")]
@@ -369,14 +379,18 @@ def readable_python(folder: Path) -> list[str] | None:
     return line if works(line) else None
 
 
-def test_as_a_plain_user(tmp_path_factory):
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody may enter: those of pytest are its user's own."""
+    with tempfile.TemporaryDirectory(prefix="rmsnorm-test-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def test_as_a_plain_user(open_folder):
     """A grader that is not root: the same marks, nothing gets through, nothing is left."""
     need(os.geteuid() == 0 and shutil.which("setpriv") is not None, "only root can become somebody else")
-    folder = tmp_path_factory.mktemp("plain")
-    for parent in (folder, *folder.parents):
-        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
-            os.chmod(parent, parent.stat().st_mode | 0o755)
-    python = readable_python(folder)
+    folder, python = open_folder, readable_python(open_folder)
     need(python is not None, "no interpreter that another user may run")
     for part in ("rmslab", "autograder", "solutions", "notebooks", "nbgrader_config.py"):
         copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
@@ -386,7 +400,7 @@ def test_as_a_plain_user(tmp_path_factory):
     ]
     classroom, listener = Classroom(folder / "classroom"), Listener()
     for name in names:
-        hand_in(classroom.root / "submitted", name, fill_in(ATTACKS[name].make(), folder, listener))
+        hand_in(classroom.root / "submitted", name, fill_in(ATTACKS[name].make(), classroom.root, listener))
     hand_in(classroom.root / "submitted", "honest", answered())
     subprocess.run(["chown", "-R", "65534:65534", classroom.root], check=True)
     line = [
@@ -399,14 +413,20 @@ def test_as_a_plain_user(tmp_path_factory):
         str(classroom.root),
         "--require-sandbox",
     ]
-    env = {"PYTHONPATH": str(folder), "HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    env = {
+        "PYTHONPATH": str(folder),
+        "HOME": str(classroom.root),
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+    }
     done = subprocess.run(
         [*line, *map(str, LIMITS)], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8"
     )
     assert done.returncode == 0, done.stdout + done.stderr
     report.report(classroom, folder / "a.csv")
     rows = table(folder / "a.csv")
-    assert {n: points_of(rows, n)[0] for n in names} == {n: ATTACKS[n].points for n in names}
+    for name in names:
+        assert as_wanted(name, points_of(rows, name)[0]), name
     assert points_of(rows, "honest")[0] == FULL
     assert said_holes(classroom) == [] and listener.reached == []
     assert running_with(f"sleep\0{SLEEP}") == []

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -72,9 +73,7 @@ def processes(*lines: list[str], **how: object) -> Iterator[list[subprocess.Pope
     started = []
     try:
         for line in lines:
-            started.append(
-                subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how)
-            )
+            started.append(subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how))
         yield started
     finally:
         for process in started:
@@ -138,18 +137,16 @@ def server_programs() -> Path | None:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def database() -> Iterator[str]:
     """A server of our own, run by its own user where we are root; it refuses to run as root."""
     programs = server_programs()
     need(programs is not None, "no PostgreSQL server here")
     pytest.importorskip("psycopg")
-    folder = tmp_path_factory.mktemp("pg")
+    folder = Path(tempfile.mkdtemp(prefix="rmsnorm-test-"))  # those of pytest are closed to other users
     become: list[str] = []
     if os.geteuid() == 0:
         need(shutil.which("setpriv") is not None, "setpriv is missing")
         become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        for parent in (folder, *folder.parents[:3]):
-            os.chmod(parent, parent.stat().st_mode | 0o711)
         shutil.chown(folder, "postgres")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
@@ -168,6 +165,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         create = [programs / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "teacher", "grades"]
         assert subprocess.run(create, capture_output=True).returncode == 0
         yield f"postgresql://teacher@127.0.0.1:{port}/grades"
+    shutil.rmtree(folder)
 
 
 def test_a_gradebook_on_a_server(database, alone, course, tmp_path):
