@@ -59,7 +59,8 @@ class Blocked:
 
 
 def main(notebook: Path, checkout: str) -> None:
-    sys.path[:] = [p for p in sys.path if not str(Path(p).resolve()).startswith(checkout)]
+    # The checkout may hold the virtual environment: packages stay, whatever folder they are in.
+    sys.path[:] = [p for p in sys.path if "site-packages" in p or not Path(p).resolve().is_relative_to(checkout)]
     blocked = Blocked([f for f in sys.meta_path if "editable" not in str(f).lower()])
     sys.meta_path[:] = [blocked]
     cells = json.loads(notebook.read_text("utf-8"))["cells"]

@@ -56,7 +56,7 @@ def test_untouched_lesson_runs_from_a_bare_folder(lesson, tmp_path):
 def test_without_rmslab_the_first_cell_says_what_to_do(tmp_path):
     shutil.copy(COURSE.release(LESSON), tmp_path)
     code = (
-        "import sys; sys.path[:] = [p for p in sys.path if not p.startswith(sys.argv[1])]\n"
+        "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' in p or not p.startswith(sys.argv[1])]\n"
         "sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in str(f).lower()]\n"
         "from autograder_setup import SETUP; exec(SETUP)"
     )
