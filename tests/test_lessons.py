@@ -1,8 +1,6 @@
 """A lesson runs where a reader runs it, and says the truth about what is not solved yet."""
 
-import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -28,29 +26,6 @@ from rmslab.checks import LESSONS, steps_of
 HANZI = re.compile(r"[\u4e00-\u9fff]")
 lessons = pytest.mark.parametrize("lesson", COURSE.lessons())
 graded_lessons = pytest.mark.parametrize("lesson", LESSONS)
-
-
-def bare(folder: Path, notebook: Path, *more: str) -> dict:
-    """What a copy of the notebook beside a copy of rmslab shows, in a process that has nothing else."""
-    shutil.copytree(ROOT / "rmslab", folder / "rmslab", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(notebook, folder)
-    done = python("-P", ROOT / "tests" / "bare.py", folder / notebook.name, ROOT, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@lessons
-def test_untouched_lesson_runs_from_a_bare_folder(lesson, tmp_path):
-    seen = bare(tmp_path, COURSE.release(lesson))
-    assert Path(seen["kit"]).is_relative_to(tmp_path)
-    assert seen["blocked"] == [] and "nbgrader" in seen["names"] and "ipykernel" in seen["names"]
-    assert len(seen["cells"][0]["stdout"].splitlines()) == 1  # the banner
-    assert [cell for cell in seen["cells"] if cell["error"]] == []
-    assert [cell["stderr"] for cell in seen["cells"] if cell["stderr"]] == []
-    by_id = {cell["grade_id"]: cell for cell in seen["cells"]}
-    for step in steps_of(lesson):
-        assert by_id[step.id]["text"] == "0.0"
-        assert "○" in by_id[step.id]["html"] and "还没有作答" in by_id[step.id]["html"], step.id
 
 
 # --- python -m rmslab check -------------------------------------------------------------------------------
