@@ -60,7 +60,7 @@ class Cloud:
         self.home.mkdir()
         python = [str(folder / "python" / "bin" / "python")]
         if shutil.which("bwrap"):  # fonts are the system's
-            python = ["bwrap", "--dev-bind", "/", "/", "--tmpfs", FONTS, *python]
+            python = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", FONTS, *python]
         self.python = python
         spec = {"argv": [*python, "-m", "ipykernel_launcher", "-f", "{connection_file}"], "language": "python"}
         self.specs = folder / "kernels"
@@ -95,11 +95,41 @@ class Cloud:
             allow_errors=True,
             resources={"metadata": {"path": str(path.parent)}},
         )
-        client.execute(env=self.environment, stderr=subprocess.DEVNULL)
+        try:
+            client.execute(env=self.environment, stderr=subprocess.DEVNULL)
+        finally:
+            manager.shutdown_kernel(now=True)
         return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Host(http.server.SimpleHTTPRequestHandler):
+    """Files of a folder, and the Git repositories in it through Git's own server program."""
+
+    def do_GET(self) -> None:
+        self.git() if "/info/refs?" in self.path else super().do_GET()
+
+    def do_POST(self) -> None:
+        self.git()
+
+    def git(self) -> None:
+        path, _, query = self.path.partition("?")
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        env = {
+            "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": self.directory, "GIT_HTTP_EXPORT_ALL": "1",
+            "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": self.command,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+        }  # fmt: skip
+        done = subprocess.run(["git", "http-backend"], input=body, env=env, capture_output=True)
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.decode().splitlines())
+        self.send_response(int(headers.pop("Status", "200").split()[0]))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
     def log_message(self, *_: object) -> None:
         pass
 
@@ -112,8 +142,7 @@ def published(folder: Path) -> Iterator[str]:
         ["git", "clone", "--quiet", "--bare", ROOT, repository], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    subprocess.run(["git", "update-server-info"], cwd=repository, check=True)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Host, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/course"
