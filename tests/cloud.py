@@ -80,12 +80,9 @@ class Cloud:
             encoding="utf-8",
         )  # fmt: skip
 
-    def run(self, path: Path, cells: int | None = None) -> list[nbformat.NotebookNode]:
-        """The notebook's code cells with what they showed, its first ``cells`` ones or all; run where it lies."""
+    def run(self, path: Path) -> list[nbformat.NotebookNode]:
+        """The notebook's code cells with what they showed, run where it lies."""
         notebook = nbformat.read(path, as_version=4)
-        if cells is not None:
-            code = [cell for cell in notebook.cells if cell.cell_type == "code"][:cells]
-            notebook.cells = code
         specs = KernelSpecManager(kernel_dirs=[str(self.specs)], ensure_native_kernel=False)
         manager = KernelManager(kernel_name="cloud", kernel_spec_manager=specs)
         client = NotebookClient(
