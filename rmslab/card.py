@@ -206,9 +206,7 @@ def bars(case: dict) -> str:
                 f'<rect x="{i * step + 4 + 13 * j}" y="{y:.1f}" width="11" height="{height:.1f}" {fill}/>'
             )
     labels = f"{text('card', 'got_row')} ■　{text('card', 'want_row')} □"
-    description = (
-        f"{text('card', 'got_row')} {case.get('got')}；{text('card', 'want_row')} {case.get('want')}"
-    )
+    description = f"{text('card', 'got_row')} {case.get('got')}；{text('card', 'want_row')} {case.get('want')}"
     return (
         f'<svg role="img" aria-label="{escape(description)}" width="{step * len(got)}" height="{2 * half}">'
         f"{''.join(marks)}</svg><div><small>{escape(labels)}</small></div>"
@@ -226,9 +224,7 @@ def checklist(verdict: Verdict) -> str:
             continue
         sign = "✓" if check.passed else "✗"
         points = (
-            f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）"
-            if check.points
-            else ""
+            f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）" if check.points else ""
         )
         items.append(f"<li>{sign} {label}{points}</li>")
     label = escape(text("card", "checks"))
