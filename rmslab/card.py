@@ -52,6 +52,8 @@ def kind(verdict: Verdict) -> str:
 def seen(verdict: Verdict) -> str:
     """The student's own numbers as one sentence."""
     facts = verdict.facts
+    if "reason" in facts:  # the sentence has a full stop of its own
+        facts = facts | {"reason": str(facts["reason"]).rstrip(".。")}
     if "item" in facts:
         item = facts["item"]
         facts = facts | {"item": entry("item", item) or entry("step", verdict.step, item) or item}

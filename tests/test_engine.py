@@ -404,6 +404,13 @@ def test_a_failure_is_told_in_the_words_of_its_step():
     assert own in score._repr_html_() and own in card.message(score.verdict)
 
 
+def test_a_quoted_error_ends_with_one_full_stop():
+    def project(v):
+        raise ValueError("no direction.")
+
+    assert "ValueError：no direction。" in engine.check("geometry-project", project)._repr_html_()
+
+
 def mistaken(number: int) -> type:
     return answer((MISTAKES[number].part,), implementation_mistakes.RMSNormInParts)
 
