@@ -75,7 +75,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         f"<td>{escape(text('trace', note)) if note else ''}</td></tr>"
         for i, (name, shape, dtype, note) in enumerate(rows, 1)
     )
-    return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def trace(function: Callable, *args: Any) -> Trace:

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from rmslab.catalogue import text
 from rmslab.corpus import Corpus
 from rmslab.environment import device
-from rmslab.picture import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, number
+from rmslab.picture import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, number, shade
 from rmslab.tiny_gpt import TinyGPT
 
 LOOKS = {  # colour and dash of a run, by its norm
@@ -201,7 +201,7 @@ class Live:
         total = self.steps * len(self.names)
         return (
             f'<figure style="margin:0;padding:12px;max-width:640px;background:#fff;color:{INK}">'
-            f'<progress style="width:100%" max="{total}" value="{done}"></progress>'
+            f'<progress style="width:100%" max="{total}" value="{done}" aria-label="{escape(repr(self))}"></progress>'
             f"<div>{escape(repr(self))}</div>{self._svg()}</figure>"
         )
 
@@ -236,7 +236,7 @@ class Live:
                 name = escape(run.name + (" ✗" if run.first_nan else ""))
                 marks.append(
                     f'<text x="{float(x) + aside:.0f}" y="{float(y) - 8 - 14 * (place % 2):.0f}" '
-                    f'text-anchor="{anchor}" fill="{colour}">{name}</text>'
+                    f'text-anchor="{anchor}" fill="{shade(colour, 0.6)}">{name}</text>'
                 )
         caption = f"{text('training', 'loss')}　{text('training', 'step')} 1–{self.steps}"
         marks.append(f'<text x="{left}" y="{height - 4}" fill="{GREY}">{escape(caption)}</text>')

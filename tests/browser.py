@@ -8,16 +8,25 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+from autograder.course import Course
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+OUTPUT = ".jp-OutputArea-output"
+UNROLLED = (
+    f"*:has({OUTPUT}) {{ overflow: visible !important; contain: none !important;"
+    " content-visibility: visible !important }"
+)
 PANEL = "window.jupyterapp?.shell.currentWidget"
 
 
@@ -32,7 +41,11 @@ def chromium() -> str:
 
 @contextlib.contextmanager
 def jupyterlab(root: Path, home: Path) -> Iterator[str]:
-    """A server on ``root`` with an empty home; its address without a path."""
+    """A server on ``root`` with a home of its own; its address without a path."""
+    settings = home / ".jupyter/lab/user-settings/@jupyterlab/apputils-extension"
+    settings.mkdir(parents=True)
+    # The question whether to fetch news would lie over the page.
+    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
     env = {k: v for k, v in os.environ.items() if not k.startswith("JUPYTER")} | {"HOME": str(home)}
     process = subprocess.Popen(
         [
@@ -44,9 +57,7 @@ def jupyterlab(root: Path, home: Path) -> Iterator[str]:
     )  # fmt: skip
     try:
         lines = iter(process.stderr)
-        address = next(
-            m[0] for line in lines if (m := re.search(r"http://(localhost|127\.0\.0\.1):\d+", line))
-        )
+        address = next(m[0] for line in lines if (m := re.search(r"http://(localhost|127\.0\.0\.1):\d+", line)))
         threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()
         yield address
     finally:
@@ -54,6 +65,22 @@ def jupyterlab(root: Path, home: Path) -> Iterator[str]:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(10)
         process.kill()
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab whose root is a copy of the course."""
+
+    address: str
+    course: Course
+
+    def put(self, notebook: Path, folder: str) -> str:
+        """Copy a notebook to a folder of its own; its path in JupyterLab."""
+        path = f"work/{folder}/{notebook.name}"
+        target = self.course.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(notebook.read_bytes())
+        return path
 
 
 class Watched:
@@ -75,23 +102,43 @@ class Watched:
 
 
 @contextlib.contextmanager
-def browser_page(width: int = 1300) -> Iterator[Watched]:
+def started() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         try:
-            page = browser.new_page(viewport={"width": width, "height": 1000})
-            page.set_default_timeout(60_000)
-            yield Watched(page)
+            yield browser
         finally:
             browser.close()
+
+
+@contextlib.contextmanager
+def new_page(browser: Browser, width: int = 1300, **options) -> Iterator[Watched]:
+    """A page that shares neither cookies nor storage with any other."""
+    context = browser.new_context(viewport={"width": width, "height": 1000}, **options)
+    try:
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        yield Watched(page)
+    finally:
+        context.close()
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, lab: Lab, path: str, width: int = 1300) -> Iterator["Notebook"]:
+    """A notebook in a page of its own; its kernel ends with it."""
+    with new_page(browser, width) as watched:
+        notebook = Notebook(watched, lab.address, path)
+        yield notebook
+        watched.page.evaluate(f"async () => {{ await {PANEL}.sessionContext.shutdown() }}")
 
 
 class Notebook:
     """One notebook in the browser, driven through JupyterLab's own model and commands."""
 
-    def __init__(self, page: Page, address: str, name: str):
-        self.page = page
-        page.goto(f"{address}/lab/tree/{name}?token=t&reset")
+    def __init__(self, watched: Watched, address: str, path: str):
+        self.watched, self.page, self.path, self.name = watched, watched.page, path, Path(path).stem
+        page = self.page
+        page.goto(f"{address}/lab/tree/{path}?token=t&reset")
         page.wait_for_function(f"{PANEL}?.sessionContext?.session?.kernel?.connectionStatus === 'connected'")
         page.evaluate(
             f"async () => {{ const panel = {PANEL}; await panel.context.ready;"
@@ -147,13 +194,49 @@ class Notebook:
         )
         self.settle()
 
-    def card(self, grade_id: str):
-        """The feedback card under a test cell, scrolled into view."""
-        i = self.index(grade_id)
+    def cell(self, i: int) -> Locator:
+        """The i-th cell, scrolled into view."""
         self.page.evaluate(f"i => {PANEL}.content.scrollToItem(i)", i)
-        card = self.page.locator(".jp-Notebook .jp-Cell").nth(i).locator(".rms-card")
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(i)
+
+    def card(self, grade_id: str) -> Locator:
+        """The feedback card under a test cell, scrolled into view."""
+        card = self.cell(self.index(grade_id)).locator(".rms-card")
         card.scroll_into_view_if_needed()
         return card
+
+    def select(self, i: int) -> None:
+        """Select a cell as by a click beside it: the keyboard is with the cell, not with an editor in it."""
+        self.cell(i)
+        self.page.evaluate(
+            f"i => {{ const {{ content }} = {PANEL}; content.activeCellIndex = i; content.mode = 'command';"
+            " content.activate(); content.activeCell.node.focus(); }",
+            i,
+        )
+
+    def theme(self, name: str) -> None:
+        """``Light`` or ``Dark``, as from the menu; JupyterLab keeps it for later pages."""
+        self.page.evaluate(
+            "name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})",
+            f"JupyterLab {name}",
+        )
+        self.page.wait_for_function(
+            "name => document.body.dataset.jpThemeName === name"
+            " && matchMedia('all').matches && !document.querySelector('#jupyterlab-splash')",
+            arg=f"JupyterLab {name}",
+        )
+
+    def suits_everyone(self) -> None:
+        """Nothing that the lesson's cells put out bars anyone from it, in the dark theme or the light one."""
+        # JupyterLab hides what is scrolled out of sight, and axe-core looks at nothing hidden.
+        unrolled = self.page.add_style_tag(content=UNROLLED)
+        try:
+            for name in ("Dark", "Light"):
+                self.theme(name)
+                assert violations(self.page, OUTPUT) == []
+        finally:
+            unrolled.evaluate("style => style.remove()")
+            self.theme("Light")
 
     def outputs(self, kind: str) -> list[str]:
         """Text of all ``error`` outputs or ``stderr`` streams in the notebook."""
@@ -165,7 +248,32 @@ class Notebook:
             kind,
         )
 
+    def words(self) -> str:
+        """Everything there is to read in the notebook, alternative texts included."""
+        return self.page.evaluate(WORDS)
 
+    def is_clean(self) -> None:
+        """No error, nothing on stderr, no tofu, no console error, no request to elsewhere."""
+        assert self.outputs("error") == []
+        assert self.outputs("stderr") == []
+        assert tofu(self.page, self.words()) == []
+        assert self.watched.errors == []
+        assert self.watched.strangers == []
+
+
+# Formulas are drawn with fonts of their own; their hidden MathML is not.
+WORDS = """
+() => {
+  const found = [], walk = document.createTreeWalker(
+    document.querySelector('.jp-Notebook'), NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, node =>
+      node.matches?.('style, script, mjx-container') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode;
+    found.push(node.data ?? [node.ariaLabel, node.alt, node.title].filter(Boolean).join(' '));
+  }
+  return found.join(' ');
+}
+"""
 TOFU = """
 text => {
   const draw = (letter, font) => {
@@ -183,3 +291,17 @@ text => {
 def tofu(page: Page, text: str) -> list[str]:
     """Characters of ``text`` that this browser can only draw as a box."""
     return page.evaluate(TOFU, text)
+
+
+def violations(page: Page, selector: str = "") -> list[str]:
+    """What axe-core finds serious or critical, in the whole page or only inside the elements selected."""
+    within = {"include": [[selector]]} if selector else None
+    seen = Axe().run(page, within, {"resultTypes": ["violations", "passes"]}).response
+    looked = {rule["id"] for key in ("passes", "violations") for rule in seen[key]}
+    assert "color-contrast" in looked, "no text was in sight"
+    return [
+        f"{rule['id']} ({rule['impact']}): {node['html'][:200]} — {node['failureSummary']}"
+        for rule in seen["violations"]
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]

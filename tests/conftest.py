@@ -57,9 +57,7 @@ def answered(lesson: str = LESSON) -> dict[str, Any]:
     return notebook
 
 
-def with_class(
-    change: tuple[str, str] | None = None, append: str = "", lesson: str = LESSON
-) -> dict[str, Any]:
+def with_class(change: tuple[str, str] | None = None, append: str = "", lesson: str = LESSON) -> dict[str, Any]:
     """The solved lesson 04 with a part of the class replaced, and code after the class."""
     notebook = answered(lesson)
     cell = find(notebook, "rmsnorm-class")
@@ -156,3 +154,25 @@ def classroom(tmp_path: Path) -> Classroom:
 def notebook() -> dict[str, Any]:
     """A solved lesson 04, to be damaged."""
     return copy.deepcopy(answered())
+
+
+# --- a browser --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory):
+    """One JupyterLab for every test that needs one, in a copy of the course."""
+    import browser
+
+    browser.chromium()
+    course = copy_course(tmp_path_factory.mktemp("lab") / "course")
+    with browser.jupyterlab(course.root, tmp_path_factory.mktemp("home")) as address:
+        yield browser.Lab(address, course)
+
+
+@pytest.fixture(scope="module")  # while it runs, so does an event loop, which other tests cannot have
+def chrome():
+    import browser
+
+    with browser.started() as started:
+        yield started

@@ -1,22 +1,19 @@
-"""Lessons in a real JupyterLab, and the graded class in formgrader, in a real browser."""
+"""What students and instructors do, in a real JupyterLab and a real browser."""
 
 import re
-import shutil
-from pathlib import Path
 
-import nbformat
 import pytest
-from browser import Notebook, browser_page, jupyterlab, tofu
+from browser import new_page, opened, tofu, violations
+from conftest import COURSE, LESSON, answered, as_bytes, find, marks, released, solved, source
 
 from autograder import demo
 from autograder.collect import collect
-from autograder.course import Classroom, Course
+from autograder.course import Classroom
 from autograder.grade import grade
+from autograder.report import report
 from rmslab.catalogue import entry
 
-COURSE = Course.find(Path(__file__).parent)
-
-# For every lesson: solution cell, a wrong answer made from the right one, its test cell, the misconception.
+# A student's path through a lesson: solution cell, a wrong answer made from the right one, its test cell, the misconception.
 WRONG = {
     "01-motivation": (
         "motivation-scales-answer", (".sqrt()", ""), "motivation-scales", "no-root",
@@ -32,77 +29,148 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def lab(tmp_path_factory):
-    root = tmp_path_factory.mktemp("lessons")
-    for lesson in COURSE.lessons():
-        shutil.copy(COURSE.release(lesson), root / f"{lesson}.ipynb")
-    with jupyterlab(root, tmp_path_factory.mktemp("home")) as address:
-        yield address
-
-
-def solution(lesson: str, grade_id: str) -> str:
-    cells = nbformat.read(COURSE.solution(lesson), as_version=4).cells
-    return next(c.source for c in cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id)
-
-
-@pytest.mark.parametrize("lesson", COURSE.lessons())
-def test_a_student_answers_wrongly_then_rightly(lab, lesson):
-    answer, (right, wrong), step, misconception = WRONG[lesson]
-    with browser_page() as watched:
-        notebook = Notebook(watched.page, lab, f"{lesson}.ipynb")
+@pytest.fixture(scope="module")
+def student(request, lab, chrome):
+    """The lesson as a student gets it, opened and run from top to bottom."""
+    path = lab.put(COURSE.release(request.param), "released")
+    with opened(chrome, lab, path) as notebook:
         notebook.run_all()
-        assert notebook.outputs("error") == []
-        assert notebook.outputs("stderr") == []
-        assert entry("card", "blank") in notebook.card(step).inner_text()
-
-        solved = solution(lesson, answer)
-        assert right in solved
-        notebook.write(answer, solved.replace(right, wrong))
-        notebook.run(answer)
-        notebook.run(step)
-        card = notebook.card(step)
-        words = entry("misconception", misconception)
-        words = words | words.get(step.partition("-")[0], {})
-        assert words["concept"] in card.inner_text()
-        assert tofu(watched.page, card.inner_text()) == []
-
-        hint = card.get_by_text(words["hints"][0])
-        assert not hint.is_visible()
-        card.locator("summary", has_text=entry("card", "hint").format(n=1)).click()
-        assert hint.is_visible()
-
-        notebook.write(answer, solved)
-        notebook.run(answer)
-        notebook.run(step)
-        assert entry("card", "passed") in notebook.card(step).locator("header").inner_text()
-        assert watched.errors == []
-        assert watched.strangers == []
+        yield notebook
 
 
-def test_formgrader_shows_the_graded_class(tmp_path):
-    root = tmp_path / "course"
-    for name in ("solutions", "notebooks"):
-        shutil.copytree(COURSE.root / name, root / name)
-    shutil.copy(COURSE.root / "nbgrader_config.py", root)
-    course, classroom = Course(root), Classroom(root / "classroom")
-    handed_in = tmp_path / "handed-in"
-    for student in ("solved", "layernorm"):
-        path = handed_in / student / demo.LESSON / f"{demo.LESSON}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(demo.submissions(COURSE)[student])
-    collect(classroom, [handed_in])
-    grade(course, classroom)
-    with jupyterlab(root, tmp_path) as address, browser_page() as watched:
+@pytest.mark.parametrize("student", COURSE.lessons(), indirect=True)
+def test_every_lesson_opens_and_runs(student):
+    student.is_clean()
+    student.suits_everyone()
+
+
+@pytest.mark.parametrize("student", WRONG, indirect=True)
+def test_a_student_answers_wrongly_then_rightly(student):
+    lesson = student.name
+    answer, (right, wrong), step, misconception = WRONG[lesson]
+    assert entry("card", "blank") in student.card(step).inner_text()
+
+    solution = source(find(solved(lesson), answer))
+    assert right in solution
+    student.write(answer, solution.replace(right, wrong))
+    student.run(answer)
+    student.run(step)
+    card = student.card(step)
+    words = entry("misconception", misconception)
+    words = words | words.get(step.partition("-")[0], {})
+    assert words["concept"] in card.inner_text()
+    for n, hint in enumerate(words["hints"], 1):
+        shown = card.get_by_text(hint)
+        assert not shown.is_visible()
+        card.locator("summary", has_text=entry("card", "hint").format(n=n)).focus()
+        student.page.keyboard.press("Enter")
+        assert shown.is_visible()
+    student.suits_everyone()
+
+    student.write(answer, solution)
+    student.run(answer)
+    student.run(step)
+    assert entry("card", "passed") in student.card(step).locator("header").inner_text()
+    student.suits_everyone()
+    student.is_clean()
+
+
+# --- instructors ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def classroom(lab, tmp_path_factory) -> Classroom:
+    """The demo class, graded where JupyterLab runs."""
+    folder = tmp_path_factory.mktemp("class") / "demo"
+    handed_in = demo.write_class(lab.course, folder)
+    classroom = Classroom(lab.course.root / "classroom")
+    collect(classroom, [handed_in], folder / "class.csv")
+    grade(lab.course, classroom)
+    return classroom
+
+
+def test_formgrader_shows_the_graded_class(lab, classroom, chrome):
+    """Inside JupyterLab, as an instructor opens it: from the menu to one student's cards."""
+    with new_page(chrome) as watched:
         page = watched.page
-        page.goto(f"{address}/lab?token=t")  # signs in; formgrader itself asks for a cookie
-        page.goto(f"{address}/formgrader/manage_submissions/{demo.LESSON}")
-        row = page.locator("tr", has_text="layernorm")
+        page.goto(f"{lab.address}/lab?token=t&reset")
+        page.get_by_text("Nbgrader", exact=True).click()
+        page.locator(".lm-Menu-item", has_text=re.compile("^Formgrader$")).click()
+        inside = page.frame_locator("iframe[src*=formgrader]")
+        inside.get_by_role("link", name=LESSON, exact=True).wait_for()
+        inside.locator("tr", has_text=LESSON).get_by_role("link", name="8").click()
+        row = inside.locator("tr", has_text=demo.NAMES["layernorm"])
         row.wait_for()
         assert "14 / 30" in row.inner_text()
-        assert "30 / 30" in page.locator("tr", has_text="solved").inner_text()
-        page.goto(f"{address}/formgrader/gradebook/{demo.LESSON}/{demo.LESSON}")
-        page.locator("tr", has_text="14 / 30").get_by_role("link", name=re.compile("Submission")).click()
-        card = page.locator(".rms-card", has_text=entry("misconception", "layernorm", "concept")).first
+        assert "30 / 30" in inside.locator("tr", has_text=demo.NAMES["solved"]).inner_text()
+        row.get_by_role("link").first.click()
+        inside.get_by_role("link", name=LESSON, exact=True).last.click()
+        card = inside.locator(".rms-card", has_text=entry("misconception", "layernorm", "concept")).first
         card.wait_for()
         assert tofu(page, card.inner_text()) == []
+
+
+PAGES = {
+    "class": (("report", "title"), ("report", "human"), ("misconception", "layernorm", "name")),
+    "feedback": (
+        ("misconception", "layernorm", "concept"),
+        ("step", "rmsnorm-norm", "title"),
+        ("card", "hint"),
+    ),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_for_people(name, scheme, classroom, chrome, tmp_path):
+    """The class page and a student's feedback page, as files, under the reader's own theme."""
+    file = classroom.feedback("layernorm", LESSON)
+    if name == "class":
+        file = tmp_path / "class.html"
+        report(classroom, html_file=file)
+    with new_page(chrome, color_scheme=scheme) as watched:
+        page = watched.page
+        page.goto(file.as_uri())
+        for summary in page.locator("summary:visible").all():
+            if not summary.evaluate("s => s.parentElement.open"):
+                summary.focus()
+                page.keyboard.press("Enter")
+        words = page.locator("body").inner_text()
+        for keys in PAGES[name]:
+            assert entry(*keys).partition("{")[0] in words
+        assert tofu(page, words) == []
+        assert violations(page) == []
+        assert watched.errors == [] and watched.strangers == []
+
+
+@pytest.mark.parametrize(
+    ("notebook", "said"),
+    [(answered(), "passes all the tests"), (released(), "4 cells failed")],
+    ids=["solved", "as-released"],
+)
+def test_validate_button(notebook, said, lab, chrome, tmp_path):
+    file = tmp_path / "homework.ipynb"
+    file.write_bytes(as_bytes(notebook))
+    with opened(chrome, lab, lab.put(file, tmp_path.name)) as in_lab:
+        page = in_lab.page
+        page.get_by_role("button", name="Validate").click()
+        dialog = page.locator(".jp-Dialog")
+        dialog.get_by_text(said).wait_for()
+
+
+def test_create_assignment_panel(lab, chrome):
+    """The source of a lesson shows its cells, types and points as nbgrader knows them."""
+    notebook = solved()
+    wanted = [(marks(c)["grade_id"], marks(c).get("points")) for c in notebook["cells"] if marks(c)]
+    with opened(chrome, lab, lab.put(COURSE.solution(LESSON), "source")) as in_lab:
+        page = in_lab.page
+        in_lab.command("nbgrader:open-create-assignment")
+        panel = page.locator(".nbgrader-CreateAssignmentWidget")
+        total = panel.locator(".nbgrader-TotalPointsInput")
+        total.wait_for()
+        page.wait_for_function("() => document.querySelector('.nbgrader-TotalPointsInput').value > 0")
+        assert float(total.input_value()) == sum(points or 0 for _, points in wanted)
+        ids = panel.locator(".nbgrader-CellId input").evaluate_all(
+            "all => all.map(e => e.value).filter(Boolean)"
+        )
+        assert ids == [grade_id for grade_id, _ in wanted]

@@ -2,15 +2,16 @@
 pictures where scripts do not run."""
 
 import re
-import shutil
 import subprocess
 import sys
 import time
 
 import pytest
-from browser import FLAGS, PANEL, Notebook, browser_page, chromium, jupyterlab, tofu
+from browser import PANEL, new_page, opened
 from conftest import COURSE, solved, source
-from playwright.sync_api import sync_playwright
+
+from rmslab import ordering
+from rmslab.catalogue import entry
 
 
 def live_figures(lesson: str) -> int:
@@ -20,16 +21,23 @@ def live_figures(lesson: str) -> int:
 
 
 LESSONS = [lesson for lesson in COURSE.lessons() if live_figures(lesson)]
-lessons = pytest.mark.parametrize("lesson", LESSONS)
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    root = tmp_path_factory.mktemp("live")
-    for lesson in LESSONS:
-        shutil.copy(COURSE.solution(lesson), root / f"{lesson}.ipynb")
-    with jupyterlab(root, tmp_path_factory.mktemp("home")) as address:
-        yield address
+def ran(request, lab, chrome):
+    """The solved lesson, opened and run from top to bottom; tests leave it as they find it."""
+    lesson = request.param
+    with opened(chrome, lab, lab.put(COURSE.solution(lesson), "solved")) as notebook:
+        notebook.run_all()
+        notebook.page.wait_for_function(
+            "n => document.querySelectorAll('figure.rms-picture[data-live]').length >= n",
+            arg=live_figures(lesson),
+        )
+        yield notebook
+
+
+def for_lessons(*lessons):
+    return pytest.mark.parametrize("ran", lessons, indirect=True)
 
 
 def figures(page):
@@ -58,131 +66,176 @@ def settled(figure) -> str:
     return before
 
 
-def run_solved(watched, lab, lesson) -> Notebook:
-    notebook = Notebook(watched.page, lab, f"{lesson}.ipynb")
-    notebook.run_all()
-    watched.page.wait_for_function(
-        "n => document.querySelectorAll('figure.rms-picture[data-live]').length >= n",
-        arg=live_figures(lesson),
-    )
-    return notebook
+# --- every lesson -----------------------------------------------------------------------------------------
 
 
-@lessons
-def test_every_control_of_every_figure_answers_keyboard_and_mouse(lab, lesson):
-    with browser_page() as watched:
-        page, notebook = watched.page, run_solved(watched, lab, lesson)
-        assert figures(page).count() == live_figures(lesson)
-        for figure in figures(page).all():
-            figure.scroll_into_view_if_needed()
-            assert figure.locator("canvas").first.get_attribute("aria-label")
-            assert not figure.locator("img").is_visible()
-            for control in figure.locator("input[type=range]").all():
-                before, value = settled(figure), control.input_value()
-                control.focus()
-                active = page.evaluate(f"() => {PANEL}.content.activeCellIndex")
-                key = "ArrowLeft" if value == control.get_attribute("max") else "ArrowRight"
-                page.keyboard.press(key)
-                assert control.input_value() != value
-                assert control.get_attribute("aria-valuetext")
-                assert settled(figure) != before, "a control that changes nothing"
-                page.keyboard.press("ArrowDown")  # JupyterLab would go to the next cell
-                assert page.evaluate(f"() => {PANEL}.content.activeCellIndex") == active
-                page.keyboard.press("ArrowUp")
-                assert page.evaluate("() => document.activeElement.type") == "range"
-                now, box = control.input_value(), control.bounding_box()
-                middle = (float(control.get_attribute("max")) + float(control.get_attribute("min"))) / 2
-                share = 0.9 if float(now) < middle else 0.1
-                page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
-                assert control.input_value() != now
-            for button in figure.locator("button:enabled").all():
-                button.focus()
-                page.keyboard.press("Enter")
-                settled(figure)
-            labels = figure.locator("canvas").evaluate_all("all => all.map(c => c.ariaLabel)")
-            assert tofu(page, figure.inner_text() + "".join(labels)) == []
-        assert notebook.outputs("error") == []
-        assert watched.errors == [] and watched.strangers == []
+@for_lessons(*COURSE.lessons())
+def test_every_solved_lesson_runs(ran):
+    ran.is_clean()
+    ran.suits_everyone()
 
 
-def test_the_sphere_turns_smoothly_and_by_keys(lab):
-    with browser_page() as watched:
-        page = watched.page
-        run_solved(watched, lab, "03-geometry")
-        figure = figures(page).first
-        canvas = figure.locator("canvas")
-        canvas.scroll_into_view_if_needed()
-        box = canvas.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        rates = []
-        for _ in range(3):
-            page.mouse.move(x, y)
-            page.mouse.down()
-            frames, start, k = canvas.evaluate("c => c.frames"), time.monotonic(), 0
-            while time.monotonic() - start < 2:
-                k += 1
-                page.mouse.move(x + k % 160 - 80, y + k % 30 - 15)
-            rates.append((canvas.evaluate("c => c.frames") - frames) / (time.monotonic() - start))
-            page.mouse.up()
-            if rates[-1] >= 25:
-                break
-        print(f"\nsphere: {rates[-1]:.0f} frames a second while dragging")
-        assert max(rates) >= 25, rates
-        before = settled(figure)
-        page.mouse.move(x + 60, y)
-        assert settled(figure) == before, "it turns although nothing is pressed"
-        for key in ("ArrowRight", "ArrowUp"):
-            canvas.focus()
+CONTROLS = ":is(input, button, summary, a[href], select, textarea, [tabindex='0']):not(:disabled)"
+OURS = ".jp-OutputArea-output, .jp-RenderedMarkdown"
+
+
+@for_lessons(*COURSE.lessons())
+def test_tab_reaches_every_control(ran):
+    """From a selected cell, Tab goes through all that can be operated in it, in the order of the page."""
+    page = ran.page
+    cells = page.locator(".jp-Notebook .jp-Cell")
+    for i in range(cells.count()):
+        controls = cells.nth(i).locator(f":is({OURS}) {CONTROLS}:visible")
+        wanted = controls.count()
+        if not wanted:
+            continue
+        controls.evaluate_all("all => all.forEach((one, i) => { one.dataset.control = i })")
+        ran.select(i)
+        reached = []
+        while len(reached) < wanted:
+            page.keyboard.press("Tab")
+            now = page.evaluate("() => document.activeElement.dataset.control")
+            inside = page.evaluate(f"i => {PANEL}.content.widgets[i].node.contains(document.activeElement)", i)
+            assert inside, f"cell {i}: Tab left it after {reached} of {wanted}"
+            if now is not None:
+                reached.append(int(now))
+        assert reached == list(range(wanted))
+
+
+@for_lessons("04-implementation")
+def test_an_order_by_keyboard(ran):
+    """The task of putting lines in order: keys alone build an answer, take a line back, and check."""
+    page = ran.page
+    buttons = page.locator(".jp-OutputArea-output button.jupyter-button")
+    for letter, key in zip("EEC", ("Enter", "Space", "Enter"), strict=True):
+        buttons.filter(has_text=re.compile(f"^{letter} ")).focus()
+        page.keyboard.press(key)
+    task = page.locator(".jp-OutputArea-output", has=buttons.first)
+    task.locator("li").nth(2).wait_for()
+    buttons.filter(has_text=entry("ordering", "undo")).focus()
+    page.keyboard.press("Enter")
+    task.locator("li").nth(2).wait_for(state="detached")
+    buttons.filter(has_text=entry("ordering", "check")).focus()
+    page.keyboard.press("Space")
+    task.get_by_role("status").get_by_text(ordering.feedback("rmsnorm", "EE")).wait_for()
+    for _ in range(2):
+        buttons.filter(has_text=entry("ordering", "undo")).press("Enter")
+    task.locator("li").first.wait_for(state="detached")
+
+
+# --- live pictures ----------------------------------------------------------------------------------------
+
+
+@for_lessons(*LESSONS)
+def test_every_control_of_every_figure_answers_keyboard_and_mouse(ran):
+    page = ran.page
+    assert figures(page).count() == live_figures(ran.name)
+    for figure in figures(page).all():
+        figure.scroll_into_view_if_needed()
+        assert figure.locator("canvas").first.get_attribute("aria-label")
+        assert not figure.locator("img").is_visible()
+        for control in figure.locator("input[type=range]").all():
+            before, value = settled(figure), control.input_value()
+            control.focus()
+            active = page.evaluate(f"() => {PANEL}.content.activeCellIndex")
+            key = "ArrowLeft" if value == control.get_attribute("max") else "ArrowRight"
             page.keyboard.press(key)
-            assert settled(figure) != before
-            before = settled(figure)
+            assert control.input_value() != value
+            assert control.get_attribute("aria-valuetext")
+            assert settled(figure) != before, "a control that changes nothing"
+            page.keyboard.press("ArrowDown")  # JupyterLab would go to the next cell
+            assert page.evaluate(f"() => {PANEL}.content.activeCellIndex") == active
+            page.keyboard.press("ArrowUp")
+            assert page.evaluate("() => document.activeElement.type") == "range"
+            now, box = control.input_value(), control.bounding_box()
+            middle = (float(control.get_attribute("max")) + float(control.get_attribute("min"))) / 2
+            share = 0.9 if float(now) < middle else 0.1
+            page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+            assert control.input_value() != now
+        for button in figure.locator("button:enabled").all():
+            for key in ("Enter", "Space"):
+                button.focus()
+                button.evaluate("b => { b.onclick = () => { b.clicks = (b.clicks ?? 0) + 1 } }")
+                page.keyboard.press(key)
+            assert button.evaluate("b => b.clicks") == 2
+            settled(figure)
+    ran.is_clean()
 
 
-def test_what_the_sphere_tells(lab):
+@for_lessons("03-geometry")
+def test_the_sphere_turns_smoothly_and_by_keys(ran):
+    page = ran.page
+    figure = figures(page).first
+    canvas = figure.locator("canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    rates = []
+    for _ in range(3):
+        page.mouse.move(x, y)
+        page.mouse.down()
+        frames, start, k = canvas.evaluate("c => c.frames"), time.monotonic(), 0
+        while time.monotonic() - start < 2:
+            k += 1
+            page.mouse.move(x + k % 160 - 80, y + k % 30 - 15)
+        rates.append((canvas.evaluate("c => c.frames") - frames) / (time.monotonic() - start))
+        page.mouse.up()
+        if rates[-1] >= 25:
+            break
+    print(f"\nsphere: {rates[-1]:.0f} frames a second while dragging")
+    assert max(rates) >= 25, rates
+    before = settled(figure)
+    page.mouse.move(x + 60, y)
+    assert settled(figure) == before, "it turns although nothing is pressed"
+    for key in ("ArrowRight", "ArrowUp"):
+        canvas.focus()
+        page.keyboard.press(key)
+        assert settled(figure) != before
+        before = settled(figure)
+
+
+@for_lessons("03-geometry")
+def test_what_the_sphere_tells(ran):
     """Presets and sliders end in the right words and rows."""
-    with browser_page() as watched:
-        page = watched.page
-        run_solved(watched, lab, "03-geometry")
-        figure = figures(page).first
-        rows = figure.locator("tbody tr")
+    page = ran.page
+    figure = figures(page).first
+    rows = figure.locator("tbody tr")
 
-        def pick(name):
-            figure.get_by_role("button", name=name).click()
+    def pick(name):
+        figure.get_by_role("button", name=name).click()
 
-        def row(i):
-            return rows.nth(i).inner_text()
+    def row(i):
+        return rows.nth(i).inner_text()
 
-        pick("均值为零")
-        assert "两种结果重合" in figure.locator(".rms-say").inner_text()
-        pick("常数向量")
-        assert "[1, 1, 1]" in row(2) and "[0, 0, 0]" in row(3)
-        assert "原点" in figure.locator(".rms-say").inner_text()
-        pick("含零")
-        assert "[1.549, 0, 0.775]" in row(2) and "[1.225, −1.225, 0]" in row(3)
-        layer, rms = row(3), row(2)
-        figure.get_by_label("加常数 c").focus()
-        for _ in range(4):
-            page.keyboard.press("ArrowRight")
-        assert row(3) == layer and row(2) != rms and "[3, 1, 2]" in row(0)
-        pick("猫")
-        assert "[0.365, 0.73, 1.095, 1.461]" in row(2) and "[−1.342, −0.447, 0.447, 1.342]" in row(3)
-        assert "24.095" not in figure.inner_text()  # lesson 03 asks for it
-        rms = row(2)
-        figure.get_by_label("整体乘 a").focus()
+    pick("均值为零")
+    assert "两种结果重合" in figure.locator(".rms-say").inner_text()
+    pick("常数向量")
+    assert "[1, 1, 1]" in row(2) and "[0, 0, 0]" in row(3)
+    assert "原点" in figure.locator(".rms-say").inner_text()
+    pick("含零")
+    assert "[1.549, 0, 0.775]" in row(2) and "[1.225, −1.225, 0]" in row(3)
+    layer, rms = row(3), row(2)
+    figure.get_by_label("加常数 c").focus()
+    for _ in range(4):
         page.keyboard.press("ArrowRight")
-        assert row(2) == rms and "[1.5, 3, 4.5, 6]" in row(0)
+    assert row(3) == layer and row(2) != rms and "[3, 1, 2]" in row(0)
+    pick("猫")
+    assert "[0.365, 0.73, 1.095, 1.461]" in row(2) and "[−1.342, −0.447, 0.447, 1.342]" in row(3)
+    assert "24.095" not in figure.inner_text()  # lesson 03 asks for it
+    rms = row(2)
+    figure.get_by_label("整体乘 a").focus()
+    page.keyboard.press("ArrowRight")
+    assert row(2) == rms and "[1.5, 3, 4.5, 6]" in row(0)
 
 
-@lessons
-def test_saved_and_reopened(lab, lesson):
-    with browser_page() as watched:
-        run_solved(watched, lab, lesson)
-        watched.page.evaluate(f"async () => {{ await {PANEL}.context.save() }}")
-    with browser_page(width=800) as watched:
-        Notebook(watched.page, lab, f"{lesson}.ipynb")
-        page, wanted = watched.page, live_figures(lesson)
+@for_lessons(*LESSONS)
+def test_saved_and_reopened(ran, lab, chrome):
+    ran.page.evaluate(f"async () => {{ await {PANEL}.context.save() }}")
+    with opened(chrome, lab, ran.path, width=800) as again:
+        page = again.page
         page.wait_for_function(
-            "n => document.querySelectorAll('figure.rms-picture[data-live]').length >= n", arg=wanted
+            "n => document.querySelectorAll('figure.rms-picture[data-live]').length >= n",
+            arg=live_figures(again.name),
         )
         figure = figures(page).first
         figure.scroll_into_view_if_needed()
@@ -194,12 +247,12 @@ def test_saved_and_reopened(lab, lesson):
         assert settled(figure) != before
         for figure in figures(page).all():  # nothing wider than the column, even here
             assert figure.evaluate("f => f.scrollWidth <= f.clientWidth + 1")
-        assert watched.errors == [] and watched.strangers == []
+        again.is_clean()
 
 
-@lessons
+@pytest.mark.parametrize("lesson", LESSONS)
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
-def test_as_a_web_page(lesson, scripts, tmp_path):
+def test_as_a_web_page(lesson, scripts, chrome, tmp_path):
     """``nbconvert --to html``: live with scripts; without them the picture, its words and its caption."""
     line = [sys.executable, "-m", "nbconvert", "--to", "html", COURSE.solution(lesson)]
     subprocess.run([*line, "--output-dir", tmp_path], check=True, capture_output=True)
@@ -207,9 +260,8 @@ def test_as_a_web_page(lesson, scripts, tmp_path):
     # Its own scripts come from elsewhere; ours must not need them.
     html = re.sub(r"<script[^>]*src=.*?</script>", "", page_file.read_text("utf-8"), flags=re.S)
     page_file.write_text(html, "utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        page = browser.new_context(java_script_enabled=scripts).new_page()
+    with new_page(chrome, java_script_enabled=scripts) as watched:
+        page = watched.page
         page.goto(page_file.as_uri())
         wanted = live_figures(lesson)
         if scripts:
@@ -224,23 +276,23 @@ def test_as_a_web_page(lesson, scripts, tmp_path):
                 assert image.is_visible() and len(image.get_attribute("alt")) >= 30
                 assert image.bounding_box()["height"] > 150
                 assert shown.nth(i).locator("figcaption").is_visible()
-        browser.close()
 
 
-def test_no_motion_for_who_wants_none(lab):
+@for_lessons("02-hand-calculation")
+def test_no_motion_for_who_wants_none(ran):
     """With reduced motion the strip's bars jump to their place."""
-    with browser_page() as watched:
-        watched.page.emulate_media(reduced_motion="reduce")
-        run_solved(watched, lab, "02-hand-calculation")
-        figure = figures(watched.page).first
-        figure.scroll_into_view_if_needed()
-        settled(figure)
-        canvas = figure.locator("canvas")
-        frames = canvas.evaluate("c => c.frames")
-        figure.locator("input[type=range]").focus()
-        watched.page.keyboard.press("ArrowRight")
-        settled(figure)
-        assert canvas.evaluate("c => c.frames") - frames <= 2
+    figure = figures(ran.page).first
+    figure.scroll_into_view_if_needed()
+    settled(figure)
+    canvas, control = figure.locator("canvas"), figure.locator("input[type=range]")
+    ran.page.emulate_media(reduced_motion="reduce")
+    frames = canvas.evaluate("c => c.frames")
+    control.focus()
+    last = control.input_value() == control.get_attribute("max")
+    ran.page.keyboard.press("ArrowLeft" if last else "ArrowRight")
+    settled(figure)
+    assert canvas.evaluate("c => c.frames") - frames <= 2
+    ran.page.emulate_media(reduced_motion="no-preference")
 
 
 def test_every_lesson_with_a_live_figure_is_here():

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
-NOT_ON_CONDA_FORGE = {"playwright", "pylopdf-fonts-zh-cn"}
+NOT_ON_CONDA_FORGE = {"playwright", "axe-playwright-python", "pylopdf-fonts-zh-cn"}
 KIT_MAY_IMPORT = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", "traitlets", "rmslab"}
 
 
