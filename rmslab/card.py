@@ -52,16 +52,27 @@ def kind(verdict: Verdict) -> str:
 def seen(verdict: Verdict) -> str:
     """The student's own numbers as one sentence."""
     facts = verdict.facts
+    if "reason" in facts:  # the sentence has a full stop of its own
+        facts = facts | {"reason": str(facts["reason"]).rstrip(".。")}
     if "item" in facts:
         item = facts["item"]
         facts = facts | {"item": entry("item", item) or entry("step", verdict.step, item) or item}
     return text("seen", kind(verdict), **facts) if entry("seen", kind(verdict)) else ""
 
 
+def words_for(verdict: Verdict, *path: str) -> dict:
+    """The words at ``path``: those for the verdict's kind of step, or for the step, where it has its own."""
+    words = entry(*path) or {}
+    return words | words.get(verdict.step.partition("-")[0], {}) | words.get(verdict.step, {})
+
+
 def misconception(verdict: Verdict, name: str) -> dict:
-    """The words for a misconception: those for the verdict's kind of step where it has its own."""
-    words = entry("misconception", name)
-    return words | words.get(verdict.step.partition("-")[0], {})
+    return words_for(verdict, "misconception", name)
+
+
+def failure(verdict: Verdict) -> dict:
+    """The words for the first property that fails, where no misconception explains it."""
+    return words_for(verdict, "failure", kind(verdict)) or words_for(verdict, "failure", "nothing")
 
 
 def message(verdict: Verdict) -> str:
@@ -73,7 +84,7 @@ def message(verdict: Verdict) -> str:
     if verdict.diagnosis:
         symptom = misconception(verdict, verdict.diagnosis[0])["symptom"]
         return fill(symptom, seen=seen(verdict), **verdict.facts)
-    return seen(verdict) + text("failure", kind(verdict), "concept")
+    return seen(verdict) + fill(failure(verdict)["concept"], **verdict.facts)
 
 
 def html(verdict: Verdict, output: str = "", private: bool = False) -> str:
@@ -128,13 +139,17 @@ def explanation(verdict: Verdict) -> str:
         first, *rest = verdict.diagnosis
         words = misconception(verdict, first)
     else:
-        words, rest = entry("failure", kind(verdict)) or entry("failure", "nothing"), []
+        words, rest = failure(verdict), []
+
+    def filled(words: str) -> str:
+        return fill(words, **verdict.facts)
+
     rows = [
         ("observed", message(verdict) if verdict.diagnosis else seen(verdict)),
-        ("concept", words["concept"]),
-        ("next_step", words["next_step"]),
+        ("concept", filled(words["concept"])),
+        ("next_step", filled(words["next_step"])),
     ]
-    rows += [("also", misconception(verdict, other)["next_step"]) for other in rest]
+    rows += [("also", filled(misconception(verdict, other)["next_step"])) for other in rest]
     line = verdict.facts.get("line")
     parts = []
     if words.get("variant"):
@@ -145,7 +160,7 @@ def explanation(verdict: Verdict) -> str:
     parts.append("</dl>")
     if line:
         parts.append(f"<pre>{escape(str(verdict.facts.get('lineno', '')))}  {escape(line)}</pre>")
-    return "".join(parts) + hints(words.get("hints", ()))
+    return "".join(parts) + hints([filled(hint) for hint in words.get("hints", ())])
 
 
 def hints(words: list[str], n: int = 1) -> str:
@@ -193,9 +208,7 @@ def bars(case: dict) -> str:
                 f'<rect x="{i * step + 4 + 13 * j}" y="{y:.1f}" width="11" height="{height:.1f}" {fill}/>'
             )
     labels = f"{text('card', 'got_row')} ■　{text('card', 'want_row')} □"
-    description = (
-        f"{text('card', 'got_row')} {case.get('got')}；{text('card', 'want_row')} {case.get('want')}"
-    )
+    description = f"{text('card', 'got_row')} {case.get('got')}；{text('card', 'want_row')} {case.get('want')}"
     return (
         f'<svg role="img" aria-label="{escape(description)}" width="{step * len(got)}" height="{2 * half}">'
         f"{''.join(marks)}</svg><div><small>{escape(labels)}</small></div>"
@@ -213,9 +226,7 @@ def checklist(verdict: Verdict) -> str:
             continue
         sign = "✓" if check.passed else "✗"
         points = (
-            f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）"
-            if check.points
-            else ""
+            f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）" if check.points else ""
         )
         items.append(f"<li>{sign} {label}{points}</li>")
     label = escape(text("card", "checks"))

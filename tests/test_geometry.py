@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -215,6 +216,12 @@ def test_every_misconception_has_its_words():
         assert {"symptom", "concept", "next_step"} <= words.keys() and len(words["hints"]) == 3, name
     for step in geometry.STEPS:
         assert entry("step", step.id, "title")
+
+
+@pytest.mark.parametrize(("name", "i"), MISTAKES)
+def test_no_field_of_a_card_is_left_open(name, i):
+    """Concept, next step and hints quote the reader's sum or length too."""
+    assert not re.search(r"\{\w+\}", html(verdict(STEPS[name], wrong(name, i)[1])))
 
 
 def test_the_card_draws_the_failing_vector_and_a_grader_keeps_it():
