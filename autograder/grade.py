@@ -341,5 +341,5 @@ def _published(classroom: Classroom, lesson: str) -> Iterator[Result]:
         if one.notebook is None:
             notebook.unlink(missing_ok=True)
         elif not notebook.is_file() or notebook.stat().st_mtime_ns < made:
-            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False, indent=1) + "\n")
+            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False) + "\n")
         yield one
