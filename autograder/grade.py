@@ -11,19 +11,19 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 
 import rmslab
 from autograder import gradebook, pages, results
 from autograder.build import fingerprint
 from autograder.course import Classroom, Course
+from autograder.outputs import output
 from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
 from autograder.results import Result, StepResult
@@ -33,6 +33,9 @@ from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
 from rmslab.step import BLANK, Step, Verdict, status_of
+
+REMEMBERED = 1000
+"""Verdicts that a lesson keeps."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Lesson:
     steps: tuple[Step, ...]
     inputs: dict[str, Any]
     key: str
+    judged: dict[str, Verdict] = field(default_factory=dict)
+    """Verdicts by step and evidence: a judge is a pure function, and many answers compute the same."""
 
     @classmethod
     def prepare(cls, course: Course, classroom: Classroom, name: str) -> "Lesson":
@@ -132,7 +137,7 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
     if step.id not in transcript.evidence:
         return whole(step, "crashed")
     observed = transcript.evidence[step.id]
-    verdict = engine.judge(step, lesson.inputs[step.id], observed)
+    verdict = judge_once(step, lesson, observed)
     broken = next((o for o in transcript.outputs.get(answer, ()) if o.get("output_type") == "error"), None)
     if broken and evidence.is_error(observed):  # the answer's own error says more than the name it left unset
         facts = {"error": str(broken.get("ename")), "reason": str(broken.get("evalue"))[:300]}
@@ -145,6 +150,19 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
         step.id, verdict.points, verdict.max_points, verdict.status, "+".join(verdict.diagnosis), message,
         kept, transcript.printed.get(step.id, ""),
     )  # fmt: skip
+
+
+def judge_once(step: Step, lesson: Lesson, observed: Any) -> Verdict:
+    """The verdict on this evidence, from memory if it has been judged before."""
+    try:
+        key = results.key(step.id, json.dumps(observed, sort_keys=True))
+    except (TypeError, ValueError, RecursionError):  # nothing that a probe makes: the judge will say so
+        return engine.judge(step, lesson.inputs[step.id], observed)
+    if key not in lesson.judged:
+        if len(lesson.judged) >= REMEMBERED:
+            lesson.judged.clear()
+        lesson.judged[key] = engine.judge(step, lesson.inputs[step.id], observed)
+    return lesson.judged[key]
 
 
 def private(facts: dict[str, Any]) -> dict[str, Any]:
@@ -176,7 +194,7 @@ def fill(notebook: NotebookNode, transcript: Transcript, steps: dict[str, StepRe
         graded = steps.get(marks.get("grade_id")) if marks.get("grade") else None
         if graded:
             data = {"text/plain": repr(float(graded.points)), "text/html": pages.step_card(graded)}
-            cell.outputs = [nbformat.v4.new_output("execute_result", data, execution_count=None)]
+            cell.outputs = [output("execute_result", data=data, metadata={}, execution_count=None)]
         else:
             cell.outputs = transcript.outputs.get(cell.id, [])
     return notebook
@@ -341,5 +359,5 @@ def _published(classroom: Classroom, lesson: str) -> Iterator[Result]:
         if one.notebook is None:
             notebook.unlink(missing_ok=True)
         elif not notebook.is_file() or notebook.stat().st_mtime_ns < made:
-            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False, indent=1) + "\n")
+            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False) + "\n")
         yield one
