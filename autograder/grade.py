@@ -143,8 +143,8 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
         facts = {"error": str(broken.get("ename")), "reason": str(broken.get("evalue"))[:300]}
         status = status_of({"type": facts["error"], "message": facts["reason"]})
         verdict = Verdict(step.id, 0.0, step.points, status, failure="error", facts=facts)
-    verdict = replace(verdict, facts=private(verdict.facts))
-    kept = asdict(verdict) | {"case": {}}
+    verdict = replace(verdict, facts=private(verdict.facts), case={})
+    kept = asdict(verdict)
     message = card.message(verdict)
     return StepResult(
         step.id, verdict.points, verdict.max_points, verdict.status, "+".join(verdict.diagnosis), message,
@@ -166,9 +166,12 @@ def judge_once(step: Step, lesson: Lesson, observed: Any) -> Verdict:
 
 
 def private(facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts without the numbers that an exception mentions: they may be the hidden input."""
-    reason = str(facts.get("reason") or "")
-    return facts | ({"reason": re.sub(r"\d+\.\d+(e[-+]?\d+)?", "…", reason)} if reason else {})
+    """Facts, short and flat, without the numbers that an exception mentions: they may be the hidden input."""
+    told = {
+        key: fact if type(fact) in (int, float) else str("" if fact is None else fact)[: evidence.MAX_TEXT]
+        for key, fact in facts.items()
+    }
+    return told | {"reason": re.sub(r"\d+\.\d+(e[-+]?\d+)?", "…", str(told.get("reason", "")))}
 
 
 def answer_cell(step: Step, master: NotebookNode) -> str:

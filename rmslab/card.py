@@ -159,7 +159,7 @@ def explanation(verdict: Verdict) -> str:
     parts += [f"<dt>{escape(text('card', key))}</dt><dd>{escape(value)}</dd>" for key, value in rows if value]
     parts.append("</dl>")
     if line:
-        parts.append(f"<pre>{escape(str(verdict.facts.get('lineno', '')))}  {escape(line)}</pre>")
+        parts.append(f"<pre>{escape(str(verdict.facts.get('lineno', '')))}  {escape(str(line))}</pre>")
     return "".join(parts) + hints([filled(hint) for hint in words.get("hints", ())])
 
 
