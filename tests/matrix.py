@@ -15,10 +15,10 @@ from rmslab.checks import implementation_judge as judges
 from rmslab.step import VISIBLE_SEED
 
 sys.path.insert(0, str(Path(__file__).parent))  # as pytest does
+from corpus_implementation import ENTRIES
 from test_corpus import (
     DIAGNOSED,
     NAMES,
-    RIGHT,
     STEP_IDS,
     WRONG,
     diagnosis,
@@ -27,6 +27,7 @@ from test_corpus import (
     observed,
     verdict,
 )
+from test_corpus_lessons import CORPORA
 
 TABLES = dict(zip(STEP_IDS, (judges.WEIGHT, judges.NORM, judges.FORWARD, judges.MODULE), strict=True))
 WITHOUT = "--without"
@@ -87,30 +88,41 @@ FAMILIES = {
     "statistic": "统计量", "axis": "轴与形状", "root": "开方与取倒", "epsilon": "ε", "parameter": "参数",
     "scaling": "缩放", "dtype": "dtype 与精度", "precision": "精度", "graph": "计算图",
     "side-effect": "副作用", "shape": "形状", "pair": "两个错同时出现", "hard-coded": "写死例题的答案",
-    "device": "设备", "interface": "接口",
+    "device": "设备", "interface": "接口", "sign": "正负号", "rounding": "过早取整", "slip": "算错、抄错",
+    "form": "形式不对", "blank": "没写完", "reading": "读结果", "width": "写死宽度", "error": "报错",
 }  # fmt: skip
 
 
-def families() -> str:
-    """Markdown: per family of the corpus, which steps its entries lose, and how many entries each way."""
+def table(entries: list) -> str:
+    """Markdown: per family, which steps its wrong entries lose, and how many entries each way."""
     rows: dict[str, Counter] = {}
-    for name in WRONG:
-        entry = NAMES[name]
-        lost = "、".join(f"`{step_id}`" for step_id in STEP_IDS if step_id in entry.loses)
-        rows.setdefault(entry.family, Counter())[lost] += 1
-    lines = [
-        "# 错在哪里，丢哪几步",
-        "",
-        f"由 `python -m tests.matrix --families` 生成。语料里有 {len(WRONG)} 份错误的、"
-        f"{len(RIGHT)} 份正确的 04 实现；正确的每一步都得满分，错误的恰好丢下表里的步骤，其余满分。",
-        "",
-        "| 家族 | 丢分的步骤 | 份数 |",
-        "| --- | --- | --- |",
-    ]
+    for entry in entries:
+        if not entry.right:
+            rows.setdefault(entry.family, Counter())["、".join(f"`{step}`" for step in steps(entry))] += 1
+    lines = ["| 家族 | 丢分的步骤 | 份数 |", "| --- | --- | --- |"]
     for family in sorted(rows):
         for lost, count in sorted(rows[family].items(), key=lambda item: (-item[1], item[0])):
-            lines.append(f"| {FAMILIES.get(family, family)} | {lost} | {count} |")
+            lines.append(f"| {FAMILIES[family]} | {lost} | {count} |")
     return "\n".join(lines) + "\n"
+
+
+def steps(entry) -> list[str]:
+    return [step_id for step_id in STEPS if step_id in entry.loses]
+
+
+def families() -> str:
+    """The document: one table for every lesson with a corpus."""
+    parts = [
+        "# 错在哪里，丢哪几步\n",
+        "由 `python -m tests.matrix --families` 生成。语料里的正确答案每一步都得满分；错误的恰好丢下表里步骤的分，"
+        "其余步骤满分。\n",
+    ]
+    for lesson, entries in {**CORPORA, "04-implementation": ENTRIES}.items():
+        wrong = sum(not entry.right for entry in entries)
+        parts.append(f"## {lesson}\n")
+        parts.append(f"{wrong} 份错误的，{len(entries) - wrong} 份正确的。\n")
+        parts.append(table(entries))
+    return "\n".join(parts)
 
 
 def exact(names: list[str], seed: str) -> int:

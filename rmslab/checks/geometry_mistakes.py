@@ -202,14 +202,13 @@ CHOICES: tuple[tuple[str, str, str], ...] = (
 
 
 def of_literal(step: str, wrong: dict[str, Any], tolerance: float) -> str | None:
-    """The misconception that explains all wrong items, else the first one's; or None."""
+    """The misconception that explains all wrong items (angles, or letters), else the first one's; or None."""
     by_item = []
     for item, given in wrong.items():
         if step == "geometry-angle":
             names = [n for n, where, value in ANGLES if where == item and near(given, value, tolerance)]
         else:
-            letter = given.strip().upper()[:1] if isinstance(given, str) else ""
-            names = [n for n, where, value in CHOICES if where == item and letter == value]
+            names = [n for n, where, value in CHOICES if where == item and given == value]
         by_item.append(names)
     common = [name for name in by_item[0] if all(name in names for names in by_item)]
     return next(iter(common or by_item[0]), None)
