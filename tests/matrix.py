@@ -89,7 +89,8 @@ FAMILIES = {
     "scaling": "缩放", "dtype": "dtype 与精度", "precision": "精度", "graph": "计算图",
     "side-effect": "副作用", "shape": "形状", "pair": "两个错同时出现", "hard-coded": "写死例题的答案",
     "device": "设备", "interface": "接口", "sign": "正负号", "rounding": "过早取整", "slip": "算错、抄错",
-    "form": "形式不对", "blank": "没写完", "reading": "读结果", "width": "写死宽度", "error": "报错",
+    "form": "形式不对", "blank": "没写完", "reading": "读结果", "width": "写死宽度", "error": "报错", "chain": "逐层测量", "edge": "边界情形",
+    "projection": "投影", "sphere": "球面", "composition": "两步合成",
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import json
 import linecache
 from functools import cache
 
+import corpus_concepts
 import corpus_hand
 import pytest
 from corpus_hand import Answers
@@ -18,8 +19,16 @@ from rmslab.checks import STEPS, steps_of
 from rmslab.step import VISIBLE_SEED, Verdict
 
 SEEDS = (VISIBLE_SEED, "secret 1", "secret 2")
-CORPORA = {"02-hand-calculation": corpus_hand.ENTRIES}
-RIGHT_ANSWERS = {"02-hand-calculation": corpus_hand.RIGHT_ANSWERS}
+CORPORA = {
+    "01-motivation": corpus_concepts.MOTIVATION,
+    "02-hand-calculation": corpus_hand.ENTRIES,
+    "03-geometry": corpus_concepts.GEOMETRY,
+}
+RIGHT_ANSWERS = {
+    "01-motivation": corpus_concepts.MOTIVATION_ANSWERS,
+    "02-hand-calculation": corpus_hand.RIGHT_ANSWERS,
+    "03-geometry": corpus_concepts.GEOMETRY_ANSWERS,
+}
 LESSON_OF = {entry: lesson for lesson, entries in CORPORA.items() for entry in entries}
 
 
@@ -89,5 +98,6 @@ def test_what_was_learnt_by_heart_passes_only_where_it_was_learnt():
 def test_sizes_of_the_corpora():
     entries = corpus_hand.ENTRIES
     assert sum(not e.right for e in entries) >= 60 and sum(e.right for e in entries) >= 15
-    for entries in CORPORA.values():
+    for lesson, entries in CORPORA.items():
         assert len({entry.name for entry in entries}) == len(entries)
+        assert {step.id for step in steps_of(lesson)} == {step_id for e in entries for step_id in e.loses}

@@ -92,6 +92,8 @@ def conclude(
     if kind in ("error", "todo") and points == 0:
         status = status_of({"type": facts["error"], "message": facts["reason"]})
     name = None if status == BLANK else explain(failing)
+    if kind == "list-changed":  # every number is right
+        name = mistakes.OVERWRITTEN
     where = f"{step}.{check}.{kind}"
     diagnosis = (name,) if name else ()
     case = drawn(step, inputs[check][i], read(observed, check, i)) if status == GRADED else {}
