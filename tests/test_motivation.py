@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from rmslab import evidence, experiments, motivation_figures, training
-from rmslab.card import html, misconception
+from rmslab.card import html
 from rmslab.catalogue import entry, text
-from rmslab.checks import STEPS, motivation, motivation_judge, motivation_mistakes
+from rmslab.checks import STEPS, motivation, motivation_judge
 from rmslab.checks.motivation_mistakes import FUNCTIONS, measuring, rms
 from rmslab.engine import check, judge, observe
 from rmslab.experiments import Table
@@ -99,14 +99,6 @@ def test_odd_literals_cost_points_not_the_grader(step):
 
 
 # --- words ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", sorted(motivation_mistakes.IDS))
-def test_every_misconception_has_its_words(name):
-    words = misconception(judged("motivation-predict", PREDICTIONS), name)
-    assert words["symptom"].startswith("{seen}")
-    assert words["concept"] and words["next_step"]
-    assert len(words["hints"]) == len(set(words["hints"])) == 3
 
 
 def test_cards_of_wrong_answers_read_well():
