@@ -83,7 +83,6 @@ AXES = {
     "batchnorm_axes": (0, 1), "batchnorm_shape": (1, 1, 4), "layernorm_axes": (2,),
     "layernorm_shape": (2, 3, 1), "rmsnorm_axes": (2,), "rmsnorm_shape": (2, 3, 1),
 }  # fmt: skip
-PREDICTIONS = {"depth": "A", "survivors": [], "nan_step": 0, "shallow": "C"}
 
 
 @pytest.mark.parametrize(
