@@ -1,15 +1,13 @@
-"""``python -m tests.matrix``: which check catches which wrong class, and what each check and case is worth.
+"""``python -m tests.matrix``: which check catches which wrong class of 04.
 
-Per case: how many wrong classes only that case catches, and how many exact diagnoses are lost without it.
-``--families`` writes docs/what-costs-what.md instead.
+``--without`` adds what each check and case is worth: how many wrong classes only it catches, and how many exact
+diagnoses would be lost without it. ``--families`` writes docs/what-costs-what.md instead.
 """
 
-import json
 import sys
 from collections import Counter
 from pathlib import Path
 
-from rmslab import engine
 from rmslab.checks import STEPS, implementation_mistakes
 from rmslab.checks import implementation_judge as judges
 from rmslab.step import VISIBLE_SEED
@@ -24,7 +22,6 @@ from test_corpus import (
     diagnosis,
     inputs_of,
     judge,
-    observed,
     verdict,
 )
 from test_corpus_lessons import CORPORA
@@ -65,21 +62,80 @@ def matrix(seed: str) -> str:
     return "\n".join([f"{'':48} {head}  points", f"{'':48} {letters}", *lines])
 
 
-def worth(seed: str) -> str:
-    """Kills of every check and every case, and those where nothing else in the same step fails."""
-    kills, sole = Counter(), Counter()
+Place = tuple[str, str, int]
+"""A case: (step, check, number)."""
+
+
+def kills(seed: str) -> tuple[Counter, Counter]:
+    """Per case and per check: wrong classes that it catches, and those that nothing else in the step does."""
+    caught, alone = Counter(), Counter()
     for name in WRONG:
         for step_id in STEP_IDS:
             cases = {(step_id, *place) for place in failing_places(name, seed, step_id)}
             checks = {case[:2] for case in cases}
-            kills.update(cases | checks)
-            sole.update(checks if len(checks) == 1 else ())
-            sole.update(cases if len(cases) == 1 else ())
-    lines = [f"{'check or case':36} kills  only it"]
-    for place in sorted(kills, key=str):
-        step_id, check, *number = place
-        label = f"{step_id}.{check}" + (f"[{number[0]}]" if number else "")
-        lines.append(f"{label:36} {kills[place]:5} {sole[place]:8}")
+            caught.update(cases | checks)
+            alone.update(checks if len(checks) == 1 else ())
+            alone.update(cases if len(cases) == 1 else ())
+    return caught, alone
+
+
+def mistaken_without(name: str, seed: str) -> set[tuple]:
+    """Cases and checks without which an exact diagnosis would be another: an earlier mistake fits all others.
+
+    What each mistake shows is recorded once; leaving a case out runs nothing again.
+    """
+    step_id = next(step_id for step_id in STEP_IDS if step_id in NAMES[name].loses)
+    compared: list[judges.Comparison] = []
+    original = judges.diagnose
+
+    def diagnose(inputs, seen, probe, cases, target, examine_all, found):
+        compared.append(judges.Comparison(inputs, seen, probe, cases, target, found))
+        return original(inputs, seen, probe, cases, target, examine_all, found)
+
+    judges.diagnose = diagnose
+    try:
+        ids = judge(name, seed, step_id).diagnosis
+    finally:
+        judges.diagnose = original
+    if ids != NAMES[name].misconception or not compared:
+        return set()
+    mode = (implementation_mistakes.AllInForward,) if judges.without_norm(compared[0].observed) else ()
+    needed: set[tuple] = set()
+    for one in implementation_mistakes.MISTAKES:
+        if (one.id,) == ids:
+            break
+        differs = differences(compared[0], (*mode, one.part))
+        if len({check for check, _ in differs}) == 1:
+            needed.add((step_id, differs[0][0]))
+            needed.update([(step_id, *differs[0])] if len(differs) == 1 else [])
+    return needed
+
+
+def differences(compared: judges.Comparison, parts: tuple[type, ...]) -> list[tuple[str, int]]:
+    """Cases where the mistake and the answer differ; as soon as they are of two checks, no more is looked up."""
+    found: list[tuple[str, int]] = []
+    for place in (*compared.places, *compared.passed):
+        same = compared.passes if place in compared.passed else compared.fits
+        if not same(place, parts):
+            found.append(place)
+            if place[0] != found[0][0]:
+                break
+    return found
+
+
+def worth(seed: str) -> str:
+    """What every check and every case is worth; those without which nothing would be lost are marked."""
+    caught, alone = kills(seed)
+    needed = Counter(place for name in DIAGNOSED for place in mistaken_without(name, seed))
+    lines = [f"{'check or case':36} kills  only it  diagnoses"]
+    for step_id, table in zip(STEP_IDS, TABLES.values(), strict=True):
+        group = step_id.removeprefix("rmsnorm-")
+        for check in table:
+            cases = inputs_of(step_id, seed)[group].get(check, [])
+            for place in [(step_id, check), *((step_id, check, i) for i in range(len(cases)))]:
+                label = f"{step_id}.{check}" + (f"[{place[2]}]" if len(place) == 3 else "")
+                lost = "" if alone[place] or needed[place] else "  loses neither"
+                lines.append(f"{label:36} {caught[place]:5} {alone[place]:8} {needed[place]:10}{lost}")
     return "\n".join(lines)
 
 
@@ -130,38 +186,6 @@ def exact(names: list[str], seed: str) -> int:
     return sum(diagnosis(name, seed) == NAMES[name].misconception for name in names)
 
 
-def without(seed: str) -> str:
-    """Exact diagnoses lost when a check, or one case of it, is left out of the comparison."""
-    names = [n for n in DIAGNOSED if diagnosis(n, seed) == NAMES[n].misconception]
-    lines = [f"exact diagnoses: {len(names)} of {len(DIAGNOSED)}", f"{'without':36} lost"]
-    for step_id in STEP_IDS[1:]:
-        group = step_id.removeprefix("rmsnorm-")
-        inputs = inputs_of(step_id, seed)[group]
-        own = [n for n in names if first_failing(n, seed) == step_id]
-        for check in list(inputs):
-            places = [None, *range(len(inputs[check]))] if len(inputs[check]) > 1 else [None]
-            for k in places:
-                lost = sum(rejudged(n, seed, step_id, check, k) != NAMES[n].misconception for n in own)
-                label = f"{step_id}.{check}" + ("" if k is None else f"[{k}]")
-                lines.append(f"{label:36} {lost:4}")
-    return "\n".join(lines)
-
-
-def first_failing(name: str, seed: str) -> str:
-    return next(step_id for step_id in STEP_IDS if not verdict(name, seed, step_id).passed)
-
-
-def rejudged(name: str, seed: str, step_id: str, check: str, k: int | None) -> tuple[str, ...]:
-    """The diagnosis on inputs and evidence from which a check, or one case of it, was taken out."""
-    group = step_id.removeprefix("rmsnorm-")
-    inputs = json.loads(json.dumps(inputs_of(step_id, seed)))
-    seen = json.loads(observed(name, seed)[step_id])
-    targets = (seen[name] for name in (group, "own", "graft") if check in seen.get(name, {}))
-    for document in (inputs[group], *targets):
-        document[check] = [] if k is None else [one for i, one in enumerate(document[check]) if i != k]
-    return engine.judge(STEPS[step_id], inputs, seen).diagnosis
-
-
 def main() -> None:
     if "--families" in sys.argv[1:]:
         DOCS.parent.mkdir(exist_ok=True)
@@ -169,12 +193,9 @@ def main() -> None:
         return
     seed = VISIBLE_SEED
     print(matrix(seed), "\n")
-    print(worth(seed), "\n")
+    print(f"exact diagnoses: {exact(DIAGNOSED, seed)} of {len(DIAGNOSED)}")
     if WITHOUT in sys.argv[1:]:
-        print(without(seed))
-    else:
-        print(f"exact diagnoses: {exact(DIAGNOSED, seed)} of {len(DIAGNOSED)}")
-        print(f"({WITHOUT}: exact diagnoses lost without each check and case; minutes)")
+        print(f"\n{worth(seed)}\n")
     print(f"misconceptions: {len({m.id for m in implementation_mistakes.MISTAKES})}")
 
 
