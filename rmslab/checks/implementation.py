@@ -7,7 +7,7 @@ inputs and write down what came out. Nothing in this file knows a right answer; 
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -189,17 +189,18 @@ def construct(cls: type, case: Json) -> nn.Module:
 
 
 def construct_or_graft(cls: type, case: Json) -> nn.Module:
-    """A usable module even where ``__init__`` is broken: the weight step already pays for that."""
+    """A usable module even where the class is none or ``__init__`` is broken: the weight step pays for that."""
+    if isinstance(cls, type) and not issubclass(cls, nn.Module):
+        cls = type(cls.__name__, (cls, nn.Module), {})
     try:
         return construct(cls, case)
     except Exception:
         module = cls.__new__(cls)
-        try:
+        nn.Module.__init__(module)  # in case it was forgotten; then as much of __init__ as runs
+        with suppress(Exception):
             module.__init__(case["hidden_size"], eps=case["eps"])
-        except Exception:
-            if not hasattr(module, "_parameters"):
-                nn.Module.__init__(module)
-        module.weight = nn.Parameter(torch.ones(case["hidden_size"]))
+        if find_parameter(module, case["hidden_size"]) is None:
+            module.weight = nn.Parameter(torch.ones(case["hidden_size"]))
         if not hasattr(module, "eps"):
             module.eps = case["eps"]
         return module
@@ -378,17 +379,19 @@ def describe_weight(cls: Any, case: Json) -> Json:
     try:
         with fixed_random():
             module = construct(cls, case)
-        parameters, buffers = getattr(module, "_parameters", {}), getattr(module, "_buffers", {})
         named = list(module.named_parameters()) if isinstance(module, nn.Module) else []
         weight = getattr(module, "weight", None)
-        if parameters.get("weight") is not None:
+        # Under whatever name it is registered, the weight is what the module calls so.
+        named = [("weight" if p is weight else name, p) for name, p in named]
+        if any(name == "weight" for name, _ in named):
             kind = "parameter"
-        elif "weight" in buffers:
+        elif "weight" in getattr(module, "_buffers", {}):
             kind = "buffer"
         else:
             kind = "tensor" if isinstance(weight, torch.Tensor) else type(weight).__name__[:40]
         observed = {
             "kind": kind,
+            "module": isinstance(module, nn.Module),
             "value": evidence.encode(weight),
             "trainable": bool(getattr(weight, "requires_grad", False)),
             "parameters": [[name[:40], list(p.shape)] for name, p in named[:8]],
@@ -424,11 +427,10 @@ def probe_norm(inputs: Json, cls: Any) -> Json:
 
 
 def probe_forward(inputs: Json, cls: Any) -> Json:
-    return {
-        "norm": run(cls, inputs["norm"], "norm"),
-        "own": run(cls, inputs["forward"], "own"),
-        "graft": run(cls, inputs["forward"], "graft"),
-    }
+    """All targets; or, to compare with a mistake, the one that ``only`` names."""
+    cases = {"norm": inputs["norm"], "own": inputs["forward"], "graft": inputs["forward"]}
+    only = inputs.get("only")
+    return {target: run(cls, group, target) for target, group in cases.items() if only in (None, target)}
 
 
 def probe_module(inputs: Json, cls: Any) -> Json:

@@ -6,6 +6,8 @@ every spelling of its mistake; where spellings differ on some input, one id has 
 in the message catalogue, under the same ids.
 """
 
+from types import SimpleNamespace
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -63,6 +65,17 @@ class RMSNormInParts(nn.Module):
 
     def forward(self, x):
         return self.restore(self.scale(self.normalized(x), x), x)
+
+
+class Plain:
+    """The contract in a class that is no module."""
+
+    def __init__(self, hidden_size: int, eps: float):
+        module = RMSNormInParts(hidden_size, eps)
+        self.weight, self.forward = module.weight, module.forward
+
+    def __call__(self, x):
+        return self.forward(x)
 
 
 class AllInForward:
@@ -732,6 +745,28 @@ class _:
 class _:
     def inverse_root(self, mean_square):
         return torch.rsqrt(mean_square - self.eps)
+
+
+# --- the class itself -------------------------------------------------------------------------------------
+
+
+@mistake("not-a-module", "parameter")
+class _:
+    def __new__(cls, hidden_size, eps=1e-6):
+        return SimpleNamespace(weight=nn.Parameter(torch.ones(hidden_size)), eps=eps)
+
+
+@mistake("not-a-module", "parameter")
+class _:  # that can be called all the same
+    def __new__(cls, hidden_size, eps=1e-6):
+        return Plain(hidden_size, eps)
+
+
+@mistake("no-super-init", "parameter")
+class _:
+    def __init__(self, hidden_size, eps=1e-6):
+        self.eps = eps
+        self.make_weight(hidden_size)
 
 
 # --- the weight -------------------------------------------------------------------------------------------
