@@ -201,7 +201,8 @@ class Live:
         total = self.steps * len(self.names)
         return (
             f'<figure style="margin:0;padding:12px;max-width:640px;background:#fff;color:{INK}">'
-            f'<progress style="width:100%" max="{total}" value="{done}" aria-label="{escape(repr(self))}"></progress>'
+            f'<progress aria-label="{escape(repr(self))}" style="width:100%" max="{total}" value="{done}">'
+            "</progress>"
             f"<div>{escape(repr(self))}</div>{self._svg()}</figure>"
         )
 
