@@ -13,9 +13,9 @@ from rmslab.checks import implementation_judge as judges
 from rmslab.step import VISIBLE_SEED
 
 sys.path.insert(0, str(Path(__file__).parent))  # as pytest does
-from corpus_implementation import ENTRIES
 from test_corpus import (
     DIAGNOSED,
+    ENTRIES,
     NAMES,
     STEP_IDS,
     WRONG,
