@@ -943,12 +943,6 @@ def _norm(self, x):
         return x * torch.rsqrt(ms + self.eps)
     return x * torch.rsqrt(self.running + self.eps)
 """)
-wrong("epsilon-is-learnt", "parameter", WEIGHT, None, init="""
-def __init__(self, hidden_size, eps=1e-6):
-    super().__init__()
-    self.eps = nn.Parameter(torch.tensor(eps))
-    self.weight = nn.Parameter(torch.ones(hidden_size))
-""")
 wrong("weight-as-a-column", "scaling", FORWARD, None, forward="""
 def forward(self, x):
     return (self._norm(x) * self.weight.unsqueeze(-1)).to(x.dtype)
