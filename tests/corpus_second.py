@@ -533,6 +533,13 @@ def _norm(self, x):
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 """)
 
+wrong("three-dimensions-at-most", "axis", NORM, None, norm="""
+def _norm(self, x):
+    assert x.dim() <= 3
+    x = x.float()
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+""")
+
 # --- wrong: root and ε ------------------------------------------------------------------------------------
 
 wrong("no-root", "root", NORM, "no-root", norm="""
@@ -728,6 +735,13 @@ def _norm(self, x):
 """, forward="""
 def forward(self, x):
     return (self._norm(x.float()) * self.weight.float()).to(x.dtype)
+""")
+
+wrong("made-small-before-upcast", "precision", NORM, None, norm="""
+def _norm(self, x):
+    small = (x / 64).float()          # 平方就不会溢出了
+    ms = small.pow(2).mean(-1, keepdim=True) * 64 ** 2
+    return x.float() * torch.rsqrt(ms + self.eps)
 """)
 
 # --- wrong: graph and side effects ------------------------------------------------------------------------
