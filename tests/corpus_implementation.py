@@ -1923,7 +1923,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight + self.bias).to(x.dtype)
 """)
 
-wrong("D13-eps-is-a-parameter", "parameter", WEIGHT | NORM, None, """
+wrong("D13-eps-is-a-parameter", "parameter", WEIGHT, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()

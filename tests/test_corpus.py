@@ -8,9 +8,11 @@ import json
 import linecache
 from functools import cache
 
+import corpus_implementation
+import corpus_second
 import pytest
 import torch
-from corpus_implementation import ENTRIES, PRELUDE, Entry
+from corpus_implementation import PRELUDE, Entry
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +21,7 @@ from rmslab.checks import STEPS, implementation, implementation_judge, implement
 from rmslab.step import VISIBLE_SEED, Verdict
 
 STEP_IDS = [step.id for step in steps_of("04-implementation")]
+ENTRIES = corpus_implementation.ENTRIES + corpus_second.ENTRIES
 SEEDS = (VISIBLE_SEED, "secret 1", "secret 2")
 NAMES = {entry.name: entry for entry in ENTRIES}
 RIGHT = [entry.name for entry in ENTRIES if entry.right]
