@@ -67,9 +67,7 @@ class Run:
         if self.first_nan:
             highest = number(max(self.losses[:-1], default=math.nan), 3)
             loss = "NaN" if math.isnan(self.losses[-1]) else "∞"
-            return text(
-                "training", "diverged", name=self.name, step=self.first_nan, loss=loss, highest=highest
-            )
+            return text("training", "diverged", name=self.name, step=self.first_nan, loss=loss, highest=highest)
         first, last = (f"{value:.2f}" for value in (self.losses[0], self.mean()))
         return text("training", "finished", name=self.name, steps=len(self.losses), first=first, last=last)
 
@@ -201,7 +199,8 @@ class Live:
         total = self.steps * len(self.names)
         return (
             f'<figure style="margin:0;padding:12px;max-width:640px;background:#fff;color:{INK}">'
-            f'<progress style="width:100%" max="{total}" value="{done}" aria-label="{escape(repr(self))}"></progress>'
+            f'<progress aria-label="{escape(repr(self))}" style="width:100%" max="{total}" value="{done}">'
+            "</progress>"
             f"<div>{escape(repr(self))}</div>{self._svg()}</figure>"
         )
 
