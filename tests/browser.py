@@ -221,8 +221,7 @@ class Notebook:
             f"JupyterLab {name}",
         )
         self.page.wait_for_function(
-            "name => document.body.dataset.jpThemeName === name"
-            " && matchMedia('all').matches && !document.querySelector('#jupyterlab-splash')",
+            "name => document.body.dataset.jpThemeName === name",
             arg=f"JupyterLab {name}",
         )
 
