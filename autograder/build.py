@@ -29,6 +29,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from autograder import publish
 from autograder.course import Course
 from autograder.problem import Problem
 from rmslab.checks import STEPS
@@ -36,22 +37,6 @@ from rmslab.checks import STEPS
 STUB = re.compile(r"^(\s*)### STUB (.*)$")
 MARKS = {"step", "solution", "setup", "experiment", "manual", "points"}
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-
-SETUP = """\
-# 找到课程工具包 rmslab：已安装，或在这个 notebook 旁边、上面的文件夹里。
-import importlib.util
-import sys
-from pathlib import Path
-
-if importlib.util.find_spec("rmslab") is None:
-    folder = next((f for f in [Path.cwd(), *Path.cwd().parents] if (f / "rmslab" / "engine.py").is_file()), None)
-    if folder is None:
-        raise SystemExit("没有找到 rmslab 文件夹。请把课程压缩包里的 rmslab 放到这个 notebook 旁边，再运行这一格。")
-    sys.path.insert(0, str(folder))
-
-import rmslab
-
-rmslab.banner()"""  # noqa: E501
 
 
 class RevealStubs(NbGraderPreprocessor):
@@ -92,7 +77,7 @@ def read_source(course: Course, lesson: str) -> NotebookNode:
         "rmsnorm_course": {"lesson": lesson},
     }
     for position, cell in enumerate(notebook.cells):
-        mark_up(cell, lesson)
+        mark_up(cell, course, lesson)
         digest = hashlib.sha256(f"{cell.cell_type}\0{position}\0{cell.source}".encode()).hexdigest()[:12]
         cell.id = cell.metadata.get("nbgrader", {}).get("grade_id", digest)
     check_marks(notebook, lesson)
@@ -100,7 +85,7 @@ def read_source(course: Course, lesson: str) -> NotebookNode:
     return notebook
 
 
-def mark_up(cell: NotebookNode, lesson: str) -> None:
+def mark_up(cell: NotebookNode, course: Course, lesson: str) -> None:
     """Replace the source's short marks by nbgrader's metadata."""
     marks = cell.metadata
     if unknown := sorted(set(marks) - MARKS):
@@ -120,7 +105,8 @@ def mark_up(cell: NotebookNode, lesson: str) -> None:
         points = float(marks["points"])
         cell.metadata.nbgrader = nbgrader_marks(marks["manual"], grade=True, solution=True, points=points)
     elif "setup" in marks:
-        cell.source = SETUP
+        cell.source = publish.opening_cell(course)
+        cell.metadata.jupyter = NotebookNode(source_hidden=True)  # nothing to read before the lesson
     if "experiment" in marks:
         cell.metadata.tags = ["experiment"]
 
@@ -241,6 +227,11 @@ def stale(course: Course, lesson: str) -> list[Path]:
     return names
 
 
+def stale_readme(course: Course) -> list[Path]:
+    found = publish.readme(course)
+    return [found[0]] if found and found[0].read_text("utf-8") != found[1] else []
+
+
 # --- commands ---------------------------------------------------------------------------------------------
 
 
@@ -274,6 +265,10 @@ def build(course: Course, lessons: Iterable[str] = ()) -> None:
         write(solved, course.solution(lesson))
         write(released, course.release(lesson))
         print(f"{lesson}：已写入 {', '.join(name(course, lesson))}")
+    if stale_readme(course):
+        path, text = publish.readme(course)
+        path.write_text(text, "utf-8")
+        print(f"已更新 {path.name} 里打开各课的按钮")
 
 
 def name(course: Course, lesson: str) -> list[str]:
@@ -283,6 +278,7 @@ def name(course: Course, lesson: str) -> list[str]:
 def check(course: Course, lessons: Iterable[str] = ()) -> None:
     """Raise a Problem that names every generated file that is stale."""
     old = [path for lesson in list(lessons) or all_lessons(course) for path in stale(course, lesson)]
+    old += stale_readme(course)
     if old:
         names = "\n".join(f"  {path.relative_to(course.root)}" for path in old)
         raise Problem(f"这些文件与来源不一致，请运行 autograder build：\n{names}")

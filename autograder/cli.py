@@ -18,6 +18,10 @@ def parser() -> argparse.ArgumentParser:
     build = commands.add_parser("build", help="来源 → 解答与学生版 notebook")
     build.add_argument("lesson", nargs="*", help="课名，缺省为全部")
     build.add_argument("--check", action="store_true", help="只检查是否过期，过期则退出码为 1")
+    build.add_argument(
+        "--bundle", nargs="?", type=Path, const=Path("dist/rmsnorm-course.zip"), metavar="FILE",
+        help="构建后再打一个学生用的压缩包，缺省为 dist/rmsnorm-course.zip",
+    )  # fmt: skip
     build.set_defaults(run=run_build)
     collect = commands.add_parser("collect", help="收作业：文件夹、压缩包、文件 → classroom/submitted/")
     collect.add_argument("source", nargs="+", type=Path, help="学生交来的文件夹、压缩包或 .ipynb 文件")
@@ -82,11 +86,15 @@ def positive(text: str) -> int:
 
 
 def run_build(options: argparse.Namespace) -> None:
-    from autograder import build
+    from autograder import build, publish
     from autograder.course import Course
 
+    course = Course.find()
     act = build.check if options.check else build.build
-    act(Course.find(), options.lesson)
+    act(course, options.lesson)
+    if options.bundle:
+        publish.bundle(course, options.bundle)
+        print(f"已写入 {options.bundle}（{options.bundle.stat().st_size / 1e6:.1f} MB）")
 
 
 def classroom_of(options: argparse.Namespace):

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -39,6 +40,12 @@ def chromium() -> str:
     return found
 
 
+OPTIONS = [
+    "--no-browser", "--port=0", "--allow-root", "--IdentityProvider.token=t",
+    "--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly",
+]  # fmt: skip
+
+
 @contextlib.contextmanager
 def jupyterlab(root: Path, home: Path) -> Iterator[str]:
     """A server on ``root`` with a home of its own; its address without a path."""
@@ -46,25 +53,29 @@ def jupyterlab(root: Path, home: Path) -> Iterator[str]:
     settings.mkdir(parents=True)
     # The question whether to fetch news would lie over the page.
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
+    command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--ServerApp.root_dir={root}"]
+    with served(command, root, home) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def served(command: list[str], folder: Path, home: Path) -> Iterator[str]:
+    """Whatever ``command`` starts in ``folder``, once it has told its address, until the block ends."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("JUPYTER")} | {"HOME": str(home)}
     process = subprocess.Popen(
-        [
-            sys.executable, "-m", "jupyterlab", "--no-browser", "--port=0", "--allow-root",
-            "--IdentityProvider.token=t", "--LabApp.expose_app_in_browser=True",
-            "--LabApp.extension_manager=readonly", f"--ServerApp.root_dir={root}",
-        ],
-        cwd=root, env=env, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        command, cwd=folder, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     try:
         lines = iter(process.stderr)
         address = next(m[0] for line in lines if (m := re.search(r"http://(localhost|127\.0\.0\.1):\d+", line)))
         threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()
         yield address
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)  # make and what it started
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(10)
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pytest
 from conftest import COURSE, LESSON, ROOT, command, copy_course, marks, source
 from nbgrader.nbgraderformat import MetadataValidator
 
-from autograder import build, cli
+from autograder import build, cli, publish
 from autograder.course import Course
 from autograder.problem import Problem
 from rmslab.checks import LESSONS, STEPS, steps_of
@@ -97,7 +97,7 @@ def test_headings(notebook):
 @released
 def test_first_code_cell_finds_rmslab(notebook):
     first = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
-    assert source(first) == build.SETUP
+    assert source(first) == publish.opening_cell(COURSE)
 
 
 @released

@@ -1,8 +1,6 @@
 """A lesson runs where a reader runs it, and says the truth about what is not solved yet."""
 
-import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -28,43 +26,6 @@ from rmslab.checks import LESSONS, steps_of
 HANZI = re.compile(r"[\u4e00-\u9fff]")
 lessons = pytest.mark.parametrize("lesson", COURSE.lessons())
 graded_lessons = pytest.mark.parametrize("lesson", LESSONS)
-
-
-def bare(folder: Path, notebook: Path, *more: str) -> dict:
-    """What a copy of the notebook beside a copy of rmslab shows, in a process that has nothing else."""
-    shutil.copytree(ROOT / "rmslab", folder / "rmslab", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(notebook, folder)
-    done = python("-P", ROOT / "tests" / "bare.py", folder / notebook.name, ROOT, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@lessons
-def test_untouched_lesson_runs_from_a_bare_folder(lesson, tmp_path):
-    seen = bare(tmp_path, COURSE.release(lesson))
-    assert Path(seen["kit"]).is_relative_to(tmp_path)
-    assert seen["blocked"] == [] and "nbgrader" in seen["names"] and "ipykernel" in seen["names"]
-    assert len(seen["cells"][0]["stdout"].splitlines()) == 1  # the banner
-    assert [cell for cell in seen["cells"] if cell["error"]] == []
-    assert [cell["stderr"] for cell in seen["cells"] if cell["stderr"]] == []
-    by_id = {cell["grade_id"]: cell for cell in seen["cells"]}
-    for step in steps_of(lesson):
-        assert by_id[step.id]["text"] == "0.0"
-        assert "○" in by_id[step.id]["html"] and "还没有作答" in by_id[step.id]["html"], step.id
-
-
-def test_without_rmslab_the_first_cell_says_what_to_do(tmp_path):
-    shutil.copy(COURSE.release(LESSON), tmp_path)
-    code = (
-        "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' in p or not p.startswith(sys.argv[1])]\n"
-        "sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in str(f).lower()]\n"
-        "from autograder_setup import SETUP; exec(SETUP)"
-    )
-    from autograder.build import SETUP
-
-    (tmp_path / "autograder_setup.py").write_text(f"SETUP = {SETUP!r}", "utf-8")
-    done = python("-c", code, ROOT, cwd=tmp_path)
-    assert done.returncode == 1 and "没有找到 rmslab" in done.stderr and "Traceback" not in done.stderr
 
 
 # --- python -m rmslab check -------------------------------------------------------------------------------

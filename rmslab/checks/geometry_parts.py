@@ -27,8 +27,8 @@ def to_sphere(v: Vector) -> list[float]:
     return [a * math.sqrt(len(v)) / size for a in v] if size else [0.0] * len(v)
 
 
-def layernorm(v: Vector) -> list[float]:
-    return to_sphere(project(v))
+def layernorm(vector: Vector) -> list[float]:
+    return to_sphere(project(vector))
 
 
 def angle(a: Vector, b: Vector) -> float:

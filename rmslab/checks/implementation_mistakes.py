@@ -21,8 +21,8 @@ class RMSNormInParts(nn.Module):
         self.eps = eps
         self.make_weight(hidden_size)
 
-    def make_weight(self, hidden_size):
-        self.weight = nn.Parameter(torch.ones(hidden_size))
+    def make_weight(self, width):
+        self.weight = nn.Parameter(torch.ones(width))
 
     def enter(self, x):
         return x
