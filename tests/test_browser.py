@@ -76,6 +76,18 @@ def test_a_student_answers_wrongly_then_rightly(student):
     student.is_clean()
 
 
+def test_the_checks_see_what_they_look_for(chrome):
+    with new_page(chrome) as watched:
+        page = watched.page
+        page.set_content(
+            '<html lang="zh"><title>页</title><main><h1>页</h1><p style="color:#aaa">淡淡的字</p><input></main>'
+        )
+        assert sorted(found.split()[0] for found in violations(page)) == ["color-contrast", "label"]
+        assert tofu(page, "猫\U00016a40") == ["\U00016a40"]
+        page.evaluate("() => { console.error('坏'); fetch('http://192.0.2.1/').catch(() => {}) }")
+        assert "坏" in watched.errors and watched.strangers == ["http://192.0.2.1/"]
+
+
 # --- instructors ------------------------------------------------------------------------------------------
 
 
