@@ -39,7 +39,10 @@ class Ordering(widgets.VBox):
         check = widgets.Button(description=text("ordering", "check"), icon="check", button_style="primary")
         undo.on_click(lambda _: self.choose(None))
         check.on_click(lambda _: self._say(feedback(self.task, self.letters)))
-        intro = widgets.HTML(f"<p>{escape(text('ordering', 'intro'))}</p>")
+        # Code reads from the left; a button's style has no word for that.
+        intro = widgets.HTML(
+            f"<style>.rms-line.rms-line{{text-align:left}}</style><p>{escape(text('ordering', 'intro'))}</p>"
+        )
         super().__init__([intro, *buttons, self.shown, widgets.HBox([undo, check]), self.said])
         self._draw()
 
@@ -47,8 +50,9 @@ class Ordering(widgets.VBox):
         button = widgets.Button(
             description=f"{line['letter']}   {line['code']}",
             layout=widgets.Layout(width="44em", max_width="100%"),
-            style={"font_family": "monospace", "text_align": "left"} if _styled() else {},
+            style={"font_family": "monospace"} if _styled() else {},
         )
+        button.add_class("rms-line")
         button.on_click(lambda _: self.choose(line["letter"]))
         return button
 
