@@ -148,6 +148,7 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", ()):  # a widget needs its kernel; what it shows without stays
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    executed.metadata.pop("widgets", None)
     executed.metadata["language_info"] = {"name": "python"}
     return executed
 
