@@ -3,11 +3,13 @@
 import copy
 import json
 import random
+import re
 import time
 
 import nbformat
 import pytest
 from conftest import COURSE, LESSON, answered, as_bytes, code_cell, find, marks, released, source
+from nbconvert import HTMLExporter
 
 from autograder import gradebook
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
@@ -130,6 +132,18 @@ def test_edited_test_cell_is_restored_and_told(notebook):
     rebuilt = made(notebook)
     assert sources(rebuilt) == sources(made(answered()))
     assert any("rmsnorm-norm" in note for note in rebuilt.notes)
+
+
+def test_a_text_answer_cannot_run_anything_where_it_is_read():
+    """Formgrader shows it in the instructor's browser, beside the instructor's server."""
+    lesson = "03-geometry"
+    work = answered(lesson)
+    text = "a < b，$x<y$ <script>alert(1)</script><img src=x onerror=alert(1)>\n[网页](https://example.com/)\n"
+    text += "[点](javascript:alert(1)) [点](java&#115;cript:alert(1)) [点][x]\n\n[x]: javascript:alert(1)"
+    find(work, "geometry-explain")["source"] = text
+    page = HTMLExporter().from_notebook_node(made(work, lesson).notebook)[0]
+    mine = page[page.index("a &lt; b") :][:600].partition("</div>")[0]
+    assert re.findall(r"<(?:script|img|a) [^>]*>", mine) == ['<a href="https://example.com/">']
 
 
 def test_deleted_test_cells_come_back(notebook):
