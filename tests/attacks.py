@@ -361,14 +361,14 @@ import autograder.child as child
 child.run_step = lambda cell, *a: ({k: {} for k in ('norm', 'own', 'graft', 'module', 'weight')}, '')
 """, NOTHING)  # fmt: skip
 forged("deep-evidence", "import autograder.child as child\nx = []\nfor _ in range(500): x = [x]\n"
-       "child.run_step = lambda cell, *a: ({'norm': {'value': [x] * 9}, 'module': {'value': [x] * 9}}, '')",
-       NOTHING)  # fmt: skip
+       "child.run_step = lambda cell, *a: ({'norm': {'value': [x] * 9}, 'module': {'value': [x] * 9}}, '')"
+       )  # fmt: skip
 forged("infinite-evidence", "import autograder.child as child\n"
        "child.run_step = lambda cell, *a: ({'weight': {'parameter': [float('inf'), float('nan')]}}, '')",
        NOTHING)  # fmt: skip
 forged("builtins-patched", "import builtins\nreal = compile\n"
        "builtins.compile = lambda source, *a, **k: real('None', *a, **k)\n"
-       "builtins.isinstance_ = isinstance", NOTHING)  # fmt: skip
+       "builtins.isinstance_ = isinstance")  # fmt: skip
 forged("traced", "import sys\ndef trace(frame, event, arg):\n"
        "    if 'points' in frame.f_locals: frame.f_locals['points'] = 10.0\n    return trace\n"
        "sys.settrace(trace)\nsys.setprofile(lambda *a: None)")  # fmt: skip
@@ -557,8 +557,8 @@ if os.fork() == 0:
 escape("system-libraries", "import os\nfor i in range(3): os.environ['LD_PRELOAD'] = '/nowhere/x.so'\n"
        "os.environ['PYTHONPATH'] = '/nowhere'\n!touch here\n%pip --version")  # fmt: skip
 escape("breaks-its-own-python", "import sys, builtins, json, logging, warnings\nlogging._handlerList = None\n"
-       "sys.stdout = sys.stderr = None\nbuiltins.print = warnings.warn = None\nbuiltins.input = None",
-       NOTHING)  # fmt: skip
+       "sys.stdout = sys.stderr = None\nbuiltins.print = warnings.warn = None\nbuiltins.input = None"
+       )  # fmt: skip
 escape("json-broken", "import json\njson.dumps = lambda *a, **k: '{}'")
 escape("script-in-output", """
 from IPython.display import HTML, Javascript, display
