@@ -30,6 +30,9 @@ MAX_CANDIDATES = 40
 MAX_SPLIT = 200_000
 """Characters of a cell that is still looked at line by line."""
 DEFINITIONS = re.compile(r"^(?:(?:async )?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+LINK = re.compile(r"\]([(:])(?!\s*(?:https?://|attachment:|#))")
+"""The middle of a Markdown link or picture that leads anywhere but to a web page."""
 ASCII = bytes(range(128))
 LOST = "\ufffd"
 """What stands for a byte that could not be read."""
@@ -197,6 +200,8 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
         if _same(given[i], cell):
             blank.add(name)
         cell.source = given[i]["source"]
+        if cell.cell_type == "markdown":  # what is read in a browser must not run there
+            cell.source = LINK.sub(r"] \1", TAG.sub("&lt;", cell.source))
 
     edited = [
         cell.id for cell in notebook.cells
