@@ -18,6 +18,8 @@ from rmslab.shell import Shell
 
 MAX_FILE = 64 * 2**20
 """Bytes of one file: printing without end must not fill the disk."""
+MAX_SHOWN = 32 * 2**20
+"""Bytes of the outputs of all cells: beyond, only how a cell failed is told. Less than a worker listens to."""
 ROOM = 256 * 2**20
 """Bytes that must be free after a MemoryError: with less, what still runs would fail for nothing."""
 MAX_PROCESSES = 128
@@ -60,6 +62,17 @@ def is_spent(outputs: list[dict[str, Any]]) -> bool:
     return False
 
 
+def within(room: int, outputs: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The outputs if they fit into ``room`` bytes, else the last error's name; and the room that is left."""
+    size = len(json.dumps(outputs).encode())
+    if size <= room:
+        return outputs, room - size
+    errors = [output for output in outputs if output.get("output_type") == "error"][-1:]
+    short = [error | {"evalue": error["evalue"][:300], "traceback": []} for error in errors]
+    note = {"output_type": "stream", "name": "stdout", "text": "（输出过多，已省略）\n"}
+    return [note, *short], room
+
+
 def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, str]:
     """Execute the master's test cell with ``check`` bound to a collector: (evidence, what was printed)."""
     collected = []
@@ -90,10 +103,12 @@ def run(tasks: int, results: int) -> None:
 
     sys.stdin = open(os.devnull, encoding="ascii")  # noqa: SIM115
     shell = Shell.instance()
+    sys.path.insert(0, "")  # as in a notebook: modules that a cell has written can be imported
     limit(job["memory"])
+    room = MAX_SHOWN
     for cell in job["cells"]:
         emit(event="start", id=cell["id"])
-        outputs = shell.run(cell["source"])
+        outputs, room = within(room, shell.run(cell["source"]))
         emit(event="outputs", id=cell["id"], outputs=outputs)
         if is_spent(outputs):
             os._exit(71)

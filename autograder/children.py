@@ -1,19 +1,22 @@
-"""The process that runs one notebook: forked from the worker, or started anew where the system cannot fork.
+"""The process that runs one notebook: forked from a zygote, or started anew where the system cannot fork.
 
 Both speak the same way: :meth:`receive` what the child says, :meth:`send` what it asks for, :meth:`end` it
 together with everything it started. Nothing here waits for a child that does not want to talk.
 """
 
 import contextlib
+import gc
 import os
 import queue
 import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,69 +29,82 @@ SPAWN = "RMSNORM_SPAWN"
 """Environment variable: start a new process for every notebook although the system could fork."""
 
 
-class Fork:
-    """One child, forked from this process, in namespaces of its own where the kernel allows.
+class Zygote:
+    """A process that has imported everything and only forks: no student's data ever passes through it.
 
-    Two processes: a keeper, which makes the namespaces, and in them the one that runs the cells (their PID 1:
-    when it is killed, the kernel kills whatever it started).
+    A child is its one live child; it is in namespaces of its own where ``isolated``, and PID 1 there: when it
+    is killed, the kernel kills whatever it started.
     """
 
-    def __init__(self, isolated: bool, scratch: str):
+    def __init__(self, preload: Callable[[], None], isolated: bool, scratch: str):
         self.isolated, self.scratch = isolated, scratch
-        self.results, write = os.pipe()
-        read, self.tasks = os.pipe()
-        told, tell = os.pipe()
+        self.line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         worker = os.getpid()
-        self.keeper = os.fork()
-        if self.keeper == 0:
-            try:
-                self._keep(read, write, tell, worker)
-            finally:
-                os._exit(70)
-        for descriptor in (read, write, tell):
-            os.close(descriptor)
-        os.set_blocking(self.tasks, False)
-        self.waiting = b""
-        with os.fdopen(told, "rb") as answer:
-            data = answer.read()
-        self.runner = int(data) if data.isdigit() else None
+        self.pid = os.fork()
+        if self.pid == 0:
+            with contextlib.suppress(BaseException):
+                self._serve(theirs, worker, preload)
+            os._exit(70)
+        theirs.close()
+        self.base = int(self._answer())
+        """Bytes that it holds, and a fresh child shares with it."""
 
-    def _keep(self, read: int, write: int, tell: int, worker: int) -> None:
+    def _answer(self) -> bytes:
+        """Raises EOFError: it is no longer there, and so is every child."""
+        answer = self.line.recv(64)
+        if not answer:
+            raise EOFError("zygote")
+        return answer
+
+    def start(self, read: int, write: int) -> int:
+        """Fork a child that reads tasks and writes results there; its process id."""
+        socket.send_fds(self.line, [b"start"], [read, write])
+        return int(self._answer())
+
+    def end(self, patience: float) -> int:
+        """End the child after ``patience`` seconds at most, and everything it started; its exit code."""
+        self.line.send(str(patience).encode())
+        return int(self._answer())
+
+    def _serve(self, line: socket.socket, worker: int, preload: Callable[[], None]) -> None:
+        close_all_but(line.fileno())
         namespaces.die_with(worker)
-        os.setsid()
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(null, descriptor)
-        last = 2
-        for descriptor in sorted((read, write, tell)):
-            os.closerange(last + 1, descriptor)
-            last = descriptor
-        os.closerange(last + 1, 4096)
-        os.umask(0o077)
-        if self.isolated:
-            namespaces.enter(self.scratch, SCRATCH_MB, PLACES)
-        keeper = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            os.close(tell)
-            self._run(read, write, keeper)
-        os.write(tell, str(pid).encode())
-        for descriptor in (read, write, tell):
-            os.close(descriptor)
-        _, status = os.waitpid(pid, 0)
-        if os.WIFSIGNALED(status):
-            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
-            os.kill(os.getpid(), os.WTERMSIG(status))
-            os._exit(128 + os.WTERMSIG(status))
-        os._exit(os.WEXITSTATUS(status))
+        namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
+        preload()
+        gc.collect()
+        gc.freeze()  # a child that collects garbage would otherwise copy every page of the imports
+        line.send(str(own_memory()).encode())
+        pid = 0
+        while True:
+            said, descriptors, _, _ = socket.recv_fds(line, 64, 2)
+            if not said:
+                os._exit(0)
+            if said == b"start":
+                pid = self._fork(*descriptors)
+                for descriptor in descriptors:
+                    os.close(descriptor)
+                line.send(str(pid).encode())
+            else:
+                line.send(str(self._finish(pid, float(said))).encode())
 
-    def _run(self, read: int, write: int, keeper: int) -> None:
+    def _fork(self, read: int, write: int) -> int:
+        zygote, uid, gid = os.getpid(), os.geteuid(), os.getegid()
+        pid = namespaces.fork_apart() if self.isolated else os.fork()
+        if pid:
+            return pid
         try:
+            namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDWR)
+            for descriptor in (0, 1, 2):
+                os.dup2(null, descriptor)
+            close_all_but(read, write)
+            os.umask(0o077)
             if self.isolated:
-                namespaces.prctl(namespaces.PR_SET_DUMPABLE, 1)
+                namespaces.settle(self.scratch, SCRATCH_MB, PLACES, uid, gid)
                 seccomp.filter_calls()
             else:
-                namespaces.die_with(keeper)
+                namespaces.die_with(zygote)
             namespaces.drop_capabilities()
             os.chdir(self.scratch)
             from autograder import child
@@ -100,6 +116,36 @@ class Fork:
         except BaseException:
             code = 70
         os._exit(code)
+
+    def _finish(self, pid: int, patience: float) -> int:
+        deadline = time.monotonic() + patience
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        while not ended and time.monotonic() < deadline:
+            time.sleep(0.005)
+            ended, status = os.waitpid(pid, os.WNOHANG)
+        if not ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
+        if not self.isolated:
+            reap_strays()
+            empty(self.scratch)
+        return os.waitstatus_to_exitcode(status)
+
+
+class Fork:
+    """One child of the zygote."""
+
+    def __init__(self, zygote: Zygote):
+        self.zygote = zygote
+        os.makedirs(zygote.scratch, exist_ok=True)
+        self.results, write = os.pipe()
+        read, self.tasks = os.pipe()
+        zygote.start(read, write)
+        for descriptor in (read, write):
+            os.close(descriptor)
+        os.set_blocking(self.tasks, False)
+        self.waiting = b""
 
     def receive(self, seconds: float) -> bytes | None:
         """What the child says next; empty once it is silent for good; None if that takes longer."""
@@ -127,8 +173,8 @@ class Fork:
             self.waiting = b""
 
     def processes(self) -> list[int]:
-        """The runner and whatever it started."""
-        return [pid for pid in descendants(self.keeper) if pid != self.keeper]
+        """The child and whatever it started."""
+        return [pid for pid in descendants(self.zygote.pid) if pid != self.zygote.pid]
 
     def end(self, patience: float = 0.0) -> int:
         """End the child and everything it started, after it had ``patience`` seconds to end by itself.
@@ -136,32 +182,18 @@ class Fork:
         Returns:
             Its exit code; negative: the signal that ended it.
         """
-        deadline = time.monotonic() + patience
-        pid, status = os.waitpid(self.keeper, os.WNOHANG)
-        while not pid and time.monotonic() < deadline:
-            time.sleep(0.005)
-            pid, status = os.waitpid(self.keeper, os.WNOHANG)
-        if not pid:
-            for doomed in (self.runner, self.keeper):
-                if doomed:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(doomed, signal.SIGKILL)
-            _, status = os.waitpid(self.keeper, 0)
+        code = self.zygote.end(patience)
         os.close(self.results)
         os.close(self.tasks)
-        if not self.isolated:
-            reap_strays()
-            empty(self.scratch)
-        return os.waitstatus_to_exitcode(status)
+        return code
 
 
 class Spawn:
     """The same as a new Python process: slower by its imports, and without namespaces."""
 
-    isolated = False
-
-    def __init__(self, isolated: bool, scratch: str):
+    def __init__(self, scratch: str):
         self.scratch = scratch
+        os.makedirs(scratch, exist_ok=True)
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "autograder.child"], cwd=scratch, start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -218,14 +250,17 @@ class Spawn:
         return code
 
 
-def start(isolated: bool, scratch: str) -> Fork | Spawn:
-    """A child that waits for its job."""
-    os.makedirs(scratch, exist_ok=True)
-    return (Spawn if spawning() else Fork)(isolated, scratch)
-
-
 def spawning() -> bool:
     return not hasattr(os, "fork") or os.environ.get(SPAWN) == "1"
+
+
+def close_all_but(*kept: int) -> None:
+    """Close every descriptor but the first three and these."""
+    last = 2
+    for descriptor in sorted(kept):
+        os.closerange(last + 1, descriptor)
+        last = descriptor
+    os.closerange(last + 1, 4096)
 
 
 # --- what the system knows of processes -------------------------------------------------------------------

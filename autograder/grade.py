@@ -11,21 +11,21 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 
 import rmslab
 from autograder import gradebook, pages, results
 from autograder.build import fingerprint
-from autograder.course import Classroom, Course
+from autograder.course import NO_ID, Classroom, Course
+from autograder.outputs import output
 from autograder.problem import Problem
-from autograder.rebuild import Rebuilt, Unreadable, rebuild
+from autograder.rebuild import Rebuilt, Unreadable, rebuild, submitted
 from autograder.results import Result, StepResult
 from autograder.roster import read_people
 from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript, cores
@@ -33,6 +33,9 @@ from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
 from rmslab.step import BLANK, Step, Verdict, status_of
+
+REMEMBERED = 1000
+"""Verdicts that a lesson keeps."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Lesson:
     steps: tuple[Step, ...]
     inputs: dict[str, Any]
     key: str
+    judged: dict[str, Verdict] = field(default_factory=dict)
+    """Verdicts by step and evidence: a judge is a pure function, and many answers compute the same."""
 
     @classmethod
     def prepare(cls, course: Course, classroom: Classroom, name: str) -> "Lesson":
@@ -69,11 +74,11 @@ def code_version() -> str:
 
 
 def grade_one(
-    pool: Pool | Cluster, lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int
+    pool: Pool | Cluster, lesson: Lesson, student: str, path: Path, key: str, timeout: float, memory: int
 ) -> Result:
     """Rebuild, run, judge. Every way of failing becomes a status."""
     try:
-        rebuilt = rebuild(lesson.master, data)
+        rebuilt = rebuild(lesson.master, submitted(path))
     except Unreadable as reason:
         return result(student, lesson.name, key, unreadable(lesson, str(reason)))
     transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory)
@@ -132,14 +137,14 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
     if step.id not in transcript.evidence:
         return whole(step, "crashed")
     observed = transcript.evidence[step.id]
-    verdict = engine.judge(step, lesson.inputs[step.id], observed)
+    verdict = judge_once(step, lesson, observed)
     broken = next((o for o in transcript.outputs.get(answer, ()) if o.get("output_type") == "error"), None)
     if broken and evidence.is_error(observed):  # the answer's own error says more than the name it left unset
         facts = {"error": str(broken.get("ename")), "reason": str(broken.get("evalue"))[:300]}
         status = status_of({"type": facts["error"], "message": facts["reason"]})
         verdict = Verdict(step.id, 0.0, step.points, status, failure="error", facts=facts)
-    verdict = replace(verdict, facts=private(verdict.facts))
-    kept = asdict(verdict) | {"case": {}}
+    verdict = replace(verdict, facts=private(verdict.facts), case={})
+    kept = asdict(verdict)
     message = card.message(verdict)
     return StepResult(
         step.id, verdict.points, verdict.max_points, verdict.status, "+".join(verdict.diagnosis), message,
@@ -147,10 +152,26 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
     )  # fmt: skip
 
 
+def judge_once(step: Step, lesson: Lesson, observed: Any) -> Verdict:
+    """The verdict on this evidence, from memory if it has been judged before."""
+    try:
+        key = results.key(step.id, json.dumps(observed, sort_keys=True))
+    except (TypeError, ValueError, RecursionError):  # nothing that a probe makes: the judge will say so
+        return engine.judge(step, lesson.inputs[step.id], observed)
+    if key not in lesson.judged:
+        if len(lesson.judged) >= REMEMBERED:
+            lesson.judged.clear()
+        lesson.judged[key] = engine.judge(step, lesson.inputs[step.id], observed)
+    return lesson.judged[key]
+
+
 def private(facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts without the numbers that an exception mentions: they may be the hidden input."""
-    reason = str(facts.get("reason") or "")
-    return facts | ({"reason": re.sub(r"\d+\.\d+(e[-+]?\d+)?", "…", reason)} if reason else {})
+    """Facts, short and flat, without the numbers that an exception mentions: they may be the hidden input."""
+    told = {
+        key: fact if type(fact) in (int, float) else str("" if fact is None else fact)[: evidence.MAX_TEXT]
+        for key, fact in facts.items()
+    }
+    return told | {"reason": re.sub(r"\d+\.\d+(e[-+]?\d+)?", "…", str(told.get("reason", "")))}
 
 
 def answer_cell(step: Step, master: NotebookNode) -> str:
@@ -176,7 +197,7 @@ def fill(notebook: NotebookNode, transcript: Transcript, steps: dict[str, StepRe
         graded = steps.get(marks.get("grade_id")) if marks.get("grade") else None
         if graded:
             data = {"text/plain": repr(float(graded.points)), "text/html": pages.step_card(graded)}
-            cell.outputs = [nbformat.v4.new_output("execute_result", data, execution_count=None)]
+            cell.outputs = [output("execute_result", data=data, metadata={}, execution_count=None)]
         else:
             cell.outputs = transcript.outputs.get(cell.id, [])
     return notebook
@@ -215,7 +236,7 @@ def grade(
     done: list[Result] = []
     todo = []
     for student, name in wanted:
-        key = results.key(ready[name].key, classroom.submission(student, name).read_bytes())
+        key = results.key(ready[name].key, content(classroom.submission(student, name)))
         old = results.read(classroom, student, name)
         if old and old.key == key and not force:
             done.append(replace(old, notebook=None))
@@ -251,7 +272,19 @@ def grade(
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     reconcile(course, classroom, ready, db_url or classroom.db_url)
+    nameless = [name for name in classroom.folders() if NO_ID.search(name) and not name.startswith(".")]
+    if nameless:
+        told = "、".join(repr(name) for name in nameless)
+        raise Problem(f"这些文件夹的名字当不了学号，没有评：{told}。请改名，或用 autograder collect 重新收。")
     return sorted(done, key=lambda r: (r.student, r.lesson))
+
+
+def content(path: Path) -> bytes | str:
+    """What decides whether a submission has changed."""
+    try:
+        return submitted(path)
+    except Unreadable as reason:
+        return str(reason)
 
 
 def _safely(
@@ -265,8 +298,8 @@ def _safely(
 ) -> Result:
     """Nothing that one submission triggers, not even our own mistake, stops the others."""
     try:
-        data = classroom.submission(student, lesson.name).read_bytes()
-        return grade_one(pool, lesson, student, data, key, timeout, memory)
+        path = classroom.submission(student, lesson.name)
+        return grade_one(pool, lesson, student, path, key, timeout, memory)
     except Problem:  # no worker can be started: that is no submission's fault
         raise
     except Exception as error:
@@ -294,7 +327,7 @@ def _submissions(
         (student, name)
         for student in dict.fromkeys(students or handed_in)
         for name in dict.fromkeys(lessons or LESSONS)
-        if classroom.submission(student, name).is_file()
+        if classroom.handed_in(student, name)
     ]
     if not found:
         asked = "、".join(lessons) or "任何一课"
@@ -341,5 +374,5 @@ def _published(classroom: Classroom, lesson: str) -> Iterator[Result]:
         if one.notebook is None:
             notebook.unlink(missing_ok=True)
         elif not notebook.is_file() or notebook.stat().st_mtime_ns < made:
-            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False, indent=1) + "\n")
+            results.write_atomically(notebook, json.dumps(one.notebook, ensure_ascii=False) + "\n")
         yield one

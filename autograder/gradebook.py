@@ -4,8 +4,10 @@ import subprocess
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
+import nbgrader.api
 from nbformat import NotebookNode
 from nbgrader import preprocessors, utils
 from nbgrader.api import (
@@ -56,6 +58,16 @@ def with_driver(db_url: str) -> str:
     """A PostgreSQL address without a driver means the one that we ask for: psycopg 3."""
     scheme, _, rest = db_url.partition("://")
     return f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else db_url
+
+
+def schema_version() -> str:
+    """The version of a new gradebook's tables, as Alembic knows it."""
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory(str(Path(nbgrader.api.__file__).parent / "alembic")).get_current_head()
+
+
+nbgrader.api.get_alembic_version = schema_version  # nbgrader's own starts a whole Python to ask the same
 
 
 @contextmanager

@@ -4,31 +4,35 @@ Test cells, tags, metadata and kernelspec always come from the master. Solution 
 else by what they define, else by likeness. Other code the student wrote is kept and run, without metadata.
 """
 
-import ast
-import codecs
 import contextlib
 import copy
 import difflib
 import json
-import warnings
+import re
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-
-# What a student's code looks like is no news to whoever grades it.
-warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")
 
 EXTRA = "extra-"
 """Ids of cells that the student added begin so."""
 
 MAX_BYTES = 100 * 2**20
 MAX_CELLS = 3_000
+MAX_VALUES = 3_000_000
+"""Values in the JSON of one notebook: they take up to a hundred times the bytes of the file."""
 MAX_COMPARED = 6_000
 """Characters of a cell that is still compared by likeness: the time grows with their square."""
 MAX_CANDIDATES = 40
-MAX_PARSED = 200_000
+MAX_SPLIT = 200_000
+"""Characters of a cell that is still looked at line by line."""
+DEFINITIONS = re.compile(r"^(?:(?:async )?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+ASCII = bytes(range(128))
+LOST = "\ufffd"
+"""What stands for a byte that could not be read."""
 
 
 class Unreadable(Exception):
@@ -50,24 +54,52 @@ class Rebuilt:
     notes: tuple[str, ...]
 
 
-def read(data: bytes) -> list[dict[str, Any]]:
-    """The submitted cells as ``{"type", "source", "grade_id", "id"}``.
-
-    UTF-8, with a BOM or without, and GBK; nbformat 3 and 4.
+def submitted(path: Path) -> bytes:
+    """What was handed in, as far as anybody would read it.
 
     Raises:
-        Unreadable: empty, cut off, no JSON, no notebook.
+        Unreadable: no such file, or nothing that is one.
+    """
+    try:
+        if path.is_symlink() or path.parent.is_symlink():
+            raise Unreadable("是一个链接，不是文件本身")
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable("不是普通的文件")
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise Unreadable(f"文件夹里没有 {path.name}，要由 autograder collect 来收") from None
+    except OSError as error:
+        raise Unreadable(f"文件打不开：{error.strerror}") from None
+
+
+def parse(data: bytes) -> Any:
+    """The JSON document, from whatever encoding. What a disk or a copy may leave after its end is not read.
+
+    Raises:
+        Unreadable: empty, cut off, no JSON, far too much.
     """
     if not data.strip():
         raise Unreadable("文件是空的")
     if len(data) > MAX_BYTES:
-        raise Unreadable(f"文件太大（{len(data) / 2**20:.0f} MB），可能存进了巨大的输出")
-    text = decoded(data)
+        raise Unreadable(f"文件太大，超过 {MAX_BYTES // 2**20} MB，可能存进了巨大的输出")
+    if sum(map(data.count, (b"[", b"{", b","))) > MAX_VALUES:
+        raise Unreadable("内容太多，可能存进了巨大的输出")
+    text = decoded(data).lstrip("\ufeff\0 \t\r\n")
     try:
-        document = json.loads(text, strict=False)
+        return json.JSONDecoder(strict=False).raw_decode(text)[0]
     except (ValueError, RecursionError):
         raise Unreadable(_why_not_json(text)) from None
-    if isinstance(document, dict) and isinstance(document.get("worksheets"), list):
+
+
+def read(data: bytes) -> list[dict[str, Any]]:
+    """The submitted cells as ``{"type", "source", "grade_id", "id", "lines", "names"}``; nbformat 2 to 4.
+
+    Raises:
+        Unreadable: see :func:`parse`; no notebook.
+    """
+    document = parse(data)
+    if _list(document, "worksheets") and not _list(document, "cells"):
         document = {"cells": [c for sheet in document["worksheets"] for c in _list(sheet, "cells")]}
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         raise Unreadable("不是 notebook：没有 cells")
@@ -77,17 +109,23 @@ def read(data: bytes) -> list[dict[str, Any]]:
 
 
 def decoded(data: bytes) -> str:
-    """As text: UTF-8 with a BOM or without, UTF-16 with one, GBK.
+    """As text: UTF-8, UTF-16, UTF-32, GBK; single bytes that are none of it, replaced.
 
     Raises:
         Unreadable: none of these.
     """
     if data.startswith(b"PK\x03\x04"):
         raise Unreadable("是压缩包，不是 notebook")
-    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    for encoding in ("utf-16",) if utf16 else ("utf-8-sig", "gb18030"):
-        with contextlib.suppress(UnicodeDecodeError):
-            return data.decode(encoding)
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode(json.detect_encoding(data))
+    text = data.decode("utf-8", "replace")
+    lost = text.count(LOST)
+    if 10 * lost < len(data.translate(None, ASCII)):
+        return text
+    with contextlib.suppress(UnicodeDecodeError):
+        return data.decode("gb18030")
+    if 100 * lost < len(text):
+        return text
     raise Unreadable("不是文本文件")
 
 
@@ -107,14 +145,19 @@ def _list(node: Any, key: str) -> list:
 def _cell(cell: dict[str, Any]) -> dict[str, Any]:
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
-        source = "".join(part for part in source if isinstance(part, str))
+        parts = [part for part in source if isinstance(part, str)]
+        ended = len(parts) < 2 or any(part.endswith(("\n", "\r")) for part in parts[:-1])
+        source = ("" if ended else "\n").join(parts)  # some tools leave out the line ends
+    source = _clean(source) if isinstance(source, str) else ""
     metadata = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
     marks = metadata.get("nbgrader") if isinstance(metadata.get("nbgrader"), dict) else {}
     return {
         "type": cell.get("cell_type"),
-        "source": _clean(source) if isinstance(source, str) else "",
+        "source": source,
         "grade_id": marks.get("grade_id"),
         "id": cell.get("id"),
+        "lines": _essence(source),
+        "names": _defines(source),
     }
 
 
@@ -151,39 +194,40 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
             blank.add(name)
             continue
         used.add(i)
-        if _same(given[i]["source"], cell.source):
+        if _same(given[i], cell):
             blank.add(name)
         cell.source = given[i]["source"]
 
     edited = [
         cell.id for cell in notebook.cells
         if cell.metadata.get("nbgrader", {}).get("grade") and not is_solution(cell)
-        and cell.id in place and not _same(given[place[cell.id]]["source"], cell.source)
+        and cell.id in place and not _same(given[place[cell.id]], cell)
     ]  # fmt: skip
     if edited:
         notes.append(f"检查单元格被改过，已恢复原样：{'、'.join(edited)}。")
+    if any(LOST in submitted["source"] for submitted in given):
+        notes.append(f"文件里有读不出的字节，用 {LOST} 代替了。")
     _insert_extras(notebook, given, place, used)
     return Rebuilt(notebook, frozenset(blank), tuple(notes))
 
 
-def _same(a: str, b: str) -> bool:
-    return _essence(a) == _essence(b)
+def _same(submitted: dict[str, Any], cell: NotebookNode) -> bool:
+    return submitted["lines"] == _essence(cell.source)
 
 
 def _essence(source: str) -> list[str]:
     """Its lines, without what an editor may add at their ends."""
-    return [line.rstrip() for line in source.strip().splitlines()]
+    return [line.rstrip() for line in source.strip().splitlines()] if len(source) < MAX_SPLIT else [source]
 
 
 def _matches(notebook: NotebookNode, given: list[dict]) -> dict[str, int]:
     """Which submitted cell stands where a master cell stood: by grade_id, then id, then equal source."""
     place: dict[str, int] = {}
     taken: set[int] = set()
-    essences = [_essence(submitted["source"]) for submitted in given]
     for cell in notebook.cells:
         name, essence = cell.metadata.get("nbgrader", {}).get("grade_id"), _essence(cell.source)
         marked = (i for i, g in enumerate(given) if (name and g["grade_id"] == name) or g["id"] == cell.id)
-        equal = (i for i, other in enumerate(essences) if essence and other == essence)
+        equal = (i for i, g in enumerate(given) if essence and g["lines"] == essence)
         found = next((i for i in (*marked, *equal) if i not in taken), None)
         if found is not None:
             place[cell.id] = found
@@ -208,12 +252,16 @@ def _find_solution(
     named = [i for i, g in enumerate(given) if name in (g["grade_id"], g["id"]) and i not in used]
     if len(named) > 1:
         notes.append(f"作答单元格 {name} 出现了 {len(named)} 次，用最后一个写过的。")
-    worked = [i for i in named if not _same(given[i]["source"], cell.source)]
+    worked = [i for i in named if not _same(given[i], cell)]
     wanted = _defines(cell.source)
     if worked:
-        defining = [i for i in worked if wanted <= _defines(given[i]["source"])]
+        defining = [i for i in worked if wanted <= given[i]["names"]]
         return (defining or worked)[-1]
-    standing = {place[c.id] for c in notebook.cells if c.id in place and c is not cell}
+    standing = {
+        place[c.id] for c in notebook.cells
+        if c.id in place and c is not cell
+        and ("nbgrader" in c.metadata or _same(given[place[c.id]], c) or wanted <= _defines(c.source))
+    }  # fmt: skip
     text = cell.cell_type == "markdown"
     known = [c.metadata.nbgrader.grade_id for c in notebook.cells if "nbgrader" in c.metadata]
     candidates = [
@@ -223,7 +271,7 @@ def _find_solution(
     ]  # fmt: skip
     defining = [
         i for i in candidates
-        if wanted and wanted <= _defines(given[i]["source"]) and not _same(given[i]["source"], cell.source)
+        if wanted and wanted <= given[i]["names"] and not _same(given[i], cell)
     ]  # fmt: skip
     if defining:
         if named:
@@ -258,16 +306,10 @@ def _between(
 
 
 def _defines(source: str) -> set[str]:
-    """Names that a piece of code binds at its top level; empty if it does not parse."""
-    if len(source) > MAX_PARSED:
+    """Names that a piece of code binds at its top level. Not parsed: it may hold magics, errors, anything."""
+    if len(source) >= MAX_SPLIT:
         return set()
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    names = {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-    targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
-    return names | {t.id for t in targets if isinstance(t, ast.Name)}
+    return {name for pair in DEFINITIONS.findall(source) for name in pair if name}
 
 
 def _insert_extras(notebook: NotebookNode, given: list[dict], place: dict[str, int], used: set[int]) -> None:
@@ -286,9 +328,9 @@ def _insert_extras(notebook: NotebookNode, given: list[dict], place: dict[str, i
         if cell_id is not None:
             standing = cells[cell_id]
             fixed = "nbgrader" in standing.metadata or "experiment" in standing.metadata.get("tags", [])
-            if fixed or _same(submitted["source"], standing.source):
+            if fixed or _same(submitted, standing):
                 continue
-        if (standing := named.get(_text(submitted["grade_id"]))) and _is_copy(submitted["source"], standing):
+        if (standing := named.get(_text(submitted["grade_id"]))) and _is_copy(submitted, standing):
             continue
         extra = nbformat.v4.new_code_cell(submitted["source"], id=f"{EXTRA}{i}")
         after.setdefault(last, []).append(extra)
@@ -302,7 +344,6 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_copy(source: str, cell: NotebookNode) -> bool:
+def _is_copy(submitted: dict[str, Any], cell: NotebookNode) -> bool:
     """Whether a submitted cell that bears the name of ``cell`` is another version of it."""
-    wanted = _defines(cell.source)
-    return not is_solution(cell) or bool(wanted & _defines(source))
+    return not is_solution(cell) or bool(_defines(cell.source) & submitted["names"])

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,9 @@ class Result:
 
 def write(classroom: Classroom, result: Result) -> None:
     """Write the result so that a reader, or a kill, sees the old file or the new one and nothing between."""
-    text = json.dumps({"schema": SCHEMA, **asdict(result)}, ensure_ascii=False, indent=1)
+    # Not asdict, which copies whole notebooks, and no indentation, which json does at a tenth of the speed.
+    data = vars(result) | {"steps": [vars(step) for step in result.steps]}
+    text = json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False)
     write_atomically(classroom.result(result.student, result.lesson), text)
 
 

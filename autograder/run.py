@@ -1,7 +1,8 @@
 """Run rebuilt notebooks: workers in a sandbox, a child per notebook, a transcript of what came out.
 
 A cell that hangs, exits or kills its process is left out and the rest run again, at most three times within
-the notebook's cap. Evidence already received stands.
+the notebook's cap. Evidence already received stands. Where steps are still lost, the last of these runs leaves
+out every cell that the student added: what they did to their process costs nobody's answer.
 """
 
 import contextlib
@@ -23,6 +24,7 @@ from nbformat import NotebookNode
 
 from autograder import outputs, sandbox
 from autograder.problem import Problem
+from autograder.rebuild import EXTRA
 from autograder.worker import STARTUP, read_frame, write_bytes, write_frame
 
 NO_SANDBOX = "没有完整的沙箱"
@@ -131,7 +133,7 @@ class Worker:
                     yield event
                     if event["event"] == "ended":
                         return
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, RecursionError) as error:
                 raise WorkerLost from error
 
     def close(self) -> None:
@@ -189,15 +191,20 @@ class Pool:
 
     @contextlib.contextmanager
     def worker(self) -> Iterator[Worker]:
-        """A worker of one's own for a while; one that is lost is replaced the next time."""
+        """A worker of one's own for a while; one that is lost is replaced the next time.
+
+        So is one that was left in the middle of a job, for whatever reason: what it still says belongs to
+        that job, and must not be taken for the next.
+        """
         worker = self.free.get()
         try:
             if worker is None:
                 worker = Worker()
             worker.greet()
             yield worker
-        except (WorkerLost, Problem):
-            worker.close()
+        except BaseException:
+            if worker is not None:
+                worker.close()
             worker = None
             raise
         finally:
@@ -218,12 +225,15 @@ class Pool:
         transcript = Transcript()
         deadline = time.monotonic() + NOTEBOOK_CAP
         lost = 0
-        for tried in range(1 + RETRIES):
-            cells, steps = jobs(notebook)
-            cells = [cell for cell in cells if cell["id"] not in transcript.fatal]
+        everything = jobs(notebook)
+        own = [cell for cell in everything[0] if not cell["id"].startswith(EXTRA)]
+        runs = 1 + RETRIES - (len(own) < len(everything[0]))
+        for tried in range(runs):
+            cells = [cell for cell in everything[0] if cell["id"] not in transcript.fatal]
             steps = [
-                s for s in steps if s["id"] not in transcript.fatal and s["step"] not in transcript.evidence
-            ]
+                s for s in everything[1]
+                if s["id"] not in transcript.fatal and s["step"] not in transcript.evidence
+            ]  # fmt: skip
             if not steps:
                 break
             try:
@@ -236,11 +246,39 @@ class Pool:
                 break
             if at is not None:
                 transcript.fatal[at] = how
-            if at is None or tried == RETRIES or time.monotonic() >= deadline:
+            if at is None or tried == runs - 1 or time.monotonic() >= deadline:
                 left = [s["id"] for s in steps if s["step"] not in transcript.evidence]
                 transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
                 break
+        if runs <= RETRIES and time.monotonic() < deadline:
+            self._without_extras(own, everything[1], inputs, timeout, memory, deadline, transcript)
         return transcript
+
+    def _without_extras(
+        self, own: list[dict], steps: list[dict], inputs: dict, timeout: float, memory: int, deadline: float,
+        into: Transcript,
+    ) -> None:  # fmt: skip
+        """Take steps that have no evidence from a run without the cells that the student added."""
+        from rmslab import evidence  # torch; the workers start before it is needed here
+
+        steps = [s for s in steps if evidence.is_error(into.evidence.get(s["step"], {"error": {}}))]
+        if not steps:
+            return
+        alone = Transcript()
+        with contextlib.suppress(WorkerLost):
+            self._once(own, steps, inputs, timeout, memory, deadline, alone)
+        # A name that only an added cell defines says nothing of the answer.
+        sound = {
+            step: seen for step, seen in alone.evidence.items()
+            if not evidence.is_error(seen) and '"NameError"' not in json.dumps(seen)
+        }  # fmt: skip
+        if not sound:
+            return
+        for name in [cell["id"] for cell in own] + [s["id"] for s in steps if s["step"] in sound]:
+            into.fatal.pop(name, None)
+        into.evidence |= sound
+        into.printed |= {step: alone.printed[step] for step in sound}
+        into.outputs |= {cell["id"]: alone.outputs[cell["id"]] for cell in own}
 
     def _once(
         self, cells: list[dict], steps: list[dict], inputs: dict, timeout: float, memory: int,
@@ -279,9 +317,7 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise Problem(
-                '没有安装 Dask。请运行 pip install "rmsnorm-course[scale]"，再用 --dask。'
-            ) from None
+            raise Problem('没有安装 Dask。请运行 pip install "rmsnorm-course[scale]"，再用 --dask。') from None
         try:
             self.client = Client(address, timeout=20)
             self.size = sum(self.client.nthreads().values())

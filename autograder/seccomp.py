@@ -21,18 +21,19 @@ _COMMON_LATE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442)
 MACHINES = {
     "x86_64": (
         0xC000003E, 56,
-        (101, 155, 161, 165, 166, 167, 168, 169, 175, 176, 246, 248, 249, 250, 272, 298, 304, 308, 310, 311,
-         313, 320, 321, 323, *_COMMON_LATE),
+        (29, 64, 68, 101, 155, 161, 165, 166, 167, 168, 169, 175, 176, 246, 248, 249, 250, 272, 298, 304, 308,
+         310, 311, 313, 320, 321, 323, *_COMMON_LATE),
     ),
     "aarch64": (
         0xC00000B7, 220,
-        (39, 40, 41, 51, 97, 104, 105, 106, 117, 142, 217, 218, 219, 224, 225, 241, 265, 268, 270, 271, 273,
-         280, 282, 294, *_COMMON_LATE),
+        (39, 40, 41, 51, 97, 104, 105, 106, 117, 142, 186, 190, 194, 217, 218, 219, 224, 225, 241, 265, 268,
+         270, 271, 273, 280, 282, 294, *_COMMON_LATE),
     ),
 }  # fmt: skip
-"""ptrace, pivot_root, chroot, mount, umount2, swapon, swapoff, reboot, init_module,
-delete_module, kexec_load, add_key, request_key, keyctl, unshare, perf_event_open, open_by_handle_at, setns,
-process_vm_readv, process_vm_writev, finit_module, kexec_file_load, bpf, userfaultfd."""
+"""shmget, semget, msgget (System V memory lives on, uncounted, without a process), ptrace, pivot_root, chroot,
+mount, umount2, swapon, swapoff, reboot, init_module, delete_module, kexec_load, add_key, request_key, keyctl,
+unshare, perf_event_open, open_by_handle_at, setns, process_vm_readv, process_vm_writev, finit_module,
+kexec_file_load, bpf, userfaultfd."""
 MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
 CLONE3 = 435
 

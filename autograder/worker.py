@@ -1,11 +1,11 @@
-"""A process that has imported torch and IPython, and forks a child for every notebook.
+"""Between the grader and the children: starts a child for every notebook and passes on what it says.
 
 Started as ``python -m autograder.worker PARENT``, usually inside bubblewrap. Frames (four bytes of length,
 then JSON) come in on descriptor 0 and go out on descriptor 1: first what protections are on; then for each
 job its events and how it ended. The inputs of the steps come only after the cells of the student have run.
 
-The worker itself runs no student code and no torch operation, and imports no pyplot: a child forked after
-either may hang or lose its figures.
+Children come from a zygote, which has imported torch and IPython but has run no torch operation and not
+imported pyplot: a child forked after either may hang or lose its figures.
 """
 
 import contextlib
@@ -15,7 +15,8 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,12 +25,15 @@ from autograder import children, namespaces
 MAX_LINE = 16 * 2**20
 MAX_TOTAL = 64 * 2**20
 MAX_FRAME = 256 * 2**20
+MAX_DEPTH = 200
+"""Lists and dictionaries in each other: what is nested much deeper, some later reader could not read."""
 STARTUP = 30.0
 PRELOADED = (
     "torch", "rmslab", "autograder.child", "matplotlib.figure", "matplotlib.backends.backend_agg",
     "matplotlib.font_manager", "ipywidgets", "IPython.core.logger", "IPython.core.ultratb", "stack_data",
     "pygments.formatters.terminal256", "pygments.lexers.python", "bdb", "inspect", "tempfile",
 )  # fmt: skip
+Child = children.Fork | children.Spawn
 LOOK = 0.25
 """Seconds between two looks at a child's memory."""
 
@@ -79,7 +83,17 @@ def preload() -> None:
     Shell.instance()
 
 
-def lines(child: children.Fork | children.Spawn, look: Any) -> Iterator[bytes | None]:
+def is_shallow(document: Any) -> bool:
+    level = [document]
+    for _ in range(MAX_DEPTH):
+        inside = [node.values() if isinstance(node, dict) else node for node in level]
+        level = [one for node in inside for one in node if isinstance(one, dict | list)]
+        if not level:
+            return True
+    return False
+
+
+def lines(child: Child, look: Any) -> Iterator[bytes | None]:
     """What the child says, by the line, until it is silent; None where ``look`` says so. Too much ends it."""
     buffer, total = bytearray(), 0
     while True:
@@ -106,7 +120,7 @@ class Job:
     evidence. Whoever speaks out of turn has crashed: so nobody claims evidence before the inputs are known.
     """
 
-    def __init__(self, child: children.Fork | children.Spawn, job: dict[str, Any], base: int):
+    def __init__(self, child: Child, job: dict[str, Any], base: int):
         self.child, self.base = child, base
         self.end = time.monotonic() + job["cap"]
         self.timeout, self.memory = job["timeout"], job["memory"] * 2**20
@@ -154,7 +168,7 @@ class Job:
             kind, name = event["event"], event.get("id")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return False
-        if (kind, name) != self.order.pop(0):
+        if (kind, name) != self.order.pop(0) or not is_shallow(event):
             return False
         if kind == "start":
             self.at, self.limit = name, time.monotonic() + self.timeout
@@ -173,14 +187,13 @@ class Job:
         return True
 
 
-def attend(source: BinaryIO, out: BinaryIO, isolated: bool, scratch: str, base: int) -> bool:
+def attend(source: BinaryIO, out: BinaryIO, start: Callable[[], Child], base: int) -> bool:
     """Take one job: the child is there before the job is read, so it has nothing but its own.
 
     Returns:
         False at the end of the stream of jobs.
     """
-    namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
-    child = children.start(isolated, scratch)
+    child = start()
     job = read_frame(source)
     if job is None:
         child.end()
@@ -188,23 +201,6 @@ def attend(source: BinaryIO, out: BinaryIO, isolated: bool, scratch: str, base: 
     child.send(read_raw(source) + b"\n")
     write_frame(out, Job(child, job, base).follow(source, out))
     return True
-
-
-def attend_in_fork(*what: Any) -> bool:
-    """The same in a process of its own: what passes through its memory, this process never sees."""
-    worker = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        code = 70
-        try:
-            namespaces.die_with(worker)
-            code = 0 if attend(*what) else 3
-        finally:
-            os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if code not in (0, 3):
-        sys.exit(code)
-    return code == 0
 
 
 def main() -> None:
@@ -216,20 +212,21 @@ def main() -> None:
     else:  # bubblewrap kills us with the grader; without it, we ask for that ourselves
         namespaces.die_with(int(sys.argv[1]))
     namespaces.prctl(namespaces.PR_SET_DUMPABLE, 0)
+    namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
     # The frames' descriptors move out of reach of anything that prints.
     source, out = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(null, descriptor)
-    spawning = children.spawning()
-    isolated = sandboxed and not spawning and namespaces.exist()
-    if not spawning:
-        preload()
-    act = attend if spawning else attend_in_fork
-    write_frame(out, {"event": "hello", "sandbox": sandboxed, "namespaces": isolated, "uid": os.getuid()})
-    base = children.own_memory()
+    isolated = sandboxed and not children.spawning() and namespaces.exist()
     scratch = home if isolated else str(Path(home) / "scratch")
-    while act(source, out, isolated, scratch, base):
+    if children.spawning():
+        start, base = partial(children.Spawn, scratch), children.own_memory()
+    else:
+        zygote = children.Zygote(preload, isolated, scratch)
+        start, base = partial(children.Fork, zygote), zygote.base
+    write_frame(out, {"event": "hello", "sandbox": sandboxed, "namespaces": isolated, "uid": os.getuid()})
+    while attend(source, out, start, base):
         pass
 
 

@@ -53,16 +53,27 @@ def kind(verdict: Verdict) -> str:
 def seen(verdict: Verdict) -> str:
     """The student's own numbers as one sentence."""
     facts = verdict.facts
+    if "reason" in facts:  # the sentence has a full stop of its own
+        facts = facts | {"reason": str(facts["reason"]).rstrip(".。")}
     if "item" in facts:
         item = facts["item"]
         facts = facts | {"item": entry("item", item) or entry("step", verdict.step, item) or item}
     return text("seen", kind(verdict), **facts) if entry("seen", kind(verdict)) else ""
 
 
+def words_for(verdict: Verdict, *path: str) -> dict:
+    """The words at ``path``: those for the verdict's kind of step, or for the step, where it has its own."""
+    words = entry(*path) or {}
+    return words | words.get(verdict.step.partition("-")[0], {}) | words.get(verdict.step, {})
+
+
 def misconception(verdict: Verdict, name: str) -> dict:
-    """The words for a misconception: those for the verdict's kind of step where it has its own."""
-    words = entry("misconception", name)
-    return words | words.get(verdict.step.partition("-")[0], {})
+    return words_for(verdict, "misconception", name)
+
+
+def failure(verdict: Verdict) -> dict:
+    """The words for the first property that fails, where no misconception explains it."""
+    return words_for(verdict, "failure", kind(verdict)) or words_for(verdict, "failure", "nothing")
 
 
 def message(verdict: Verdict) -> str:
@@ -74,7 +85,7 @@ def message(verdict: Verdict) -> str:
     if verdict.diagnosis:
         symptom = misconception(verdict, verdict.diagnosis[0])["symptom"]
         return fill(symptom, seen=seen(verdict), **verdict.facts)
-    return seen(verdict) + text("failure", kind(verdict), "concept")
+    return seen(verdict) + fill(failure(verdict)["concept"], **verdict.facts)
 
 
 def html(verdict: Verdict, output: str = "", private: bool = False) -> str:
@@ -129,13 +140,17 @@ def explanation(verdict: Verdict) -> str:
         first, *rest = verdict.diagnosis
         words = misconception(verdict, first)
     else:
-        words, rest = entry("failure", kind(verdict)) or entry("failure", "nothing"), []
+        words, rest = failure(verdict), []
+
+    def filled(words: str) -> str:
+        return fill(words, **verdict.facts)
+
     rows = [
         ("observed", message(verdict) if verdict.diagnosis else seen(verdict)),
-        ("concept", words["concept"]),
-        ("next_step", words["next_step"]),
+        ("concept", filled(words["concept"])),
+        ("next_step", filled(words["next_step"])),
     ]
-    rows += [("also", misconception(verdict, other)["next_step"]) for other in rest]
+    rows += [("also", filled(misconception(verdict, other)["next_step"])) for other in rest]
     line = verdict.facts.get("line")
     parts = []
     if words.get("variant"):
@@ -145,8 +160,8 @@ def explanation(verdict: Verdict) -> str:
     parts += [f"<dt>{escape(text('card', key))}</dt><dd>{escape(value)}</dd>" for key, value in rows if value]
     parts.append("</dl>")
     if line:
-        parts.append(f"<pre>{escape(str(verdict.facts.get('lineno', '')))}  {escape(line)}</pre>")
-    return "".join(parts) + hints(words.get("hints", ()))
+        parts.append(f"<pre>{escape(str(verdict.facts.get('lineno', '')))}  {escape(str(line))}</pre>")
+    return "".join(parts) + hints([filled(hint) for hint in words.get("hints", ())])
 
 
 def hints(words: list[str], n: int = 1) -> str:

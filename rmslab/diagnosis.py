@@ -4,9 +4,10 @@ A misconception is a wrong answer that can be run. Its evidence on the same inpu
 student's on the checks that fail; nothing is ever concluded from the text of the code.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 
@@ -35,11 +36,7 @@ def explain(
     return ()
 
 
-def pairs(mistakes: Iterable[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
-    """Pairs from different families."""
-    return ((a, b) for a, b in combinations(mistakes, 2) if a.family != b.family)
-
-
+@lru_cache(maxsize=1 << 12)
 def answer(parts: tuple[type, ...], reference: type) -> Any:
     """The reference with the given parts replaced, as a class."""
     return type("RMSNorm", (*parts, reference), {})

@@ -4,9 +4,13 @@ In a lesson, probe and judge run in one process on visible inputs. A grader runs
 student's code and :func:`judge` in its own process, on inputs that nobody has seen.
 """
 
+import contextlib
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
+
+import torch
 
 from rmslab import card, evidence
 from rmslab.capture import capture
@@ -46,11 +50,26 @@ def find(step_id: str) -> Step:
         raise LookupError(f"没有叫 {step_id!r} 的步骤。可用的步骤：{'、'.join(STEPS)}") from None
 
 
+@contextlib.contextmanager
+def fresh_torch() -> Iterator[None]:
+    """Torch's switches as after its import: what some cell left on or off is not part of the answer."""
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with contextlib.ExitStack() as switches:
+            switches.enter_context(torch.inference_mode(False))  # and gradients are recorded
+            if torch.get_default_device().type != "cpu":
+                switches.enter_context(torch.device("cpu"))
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+
+
 def observe(step: Step, inputs: Json, *answers: Any) -> tuple[Json, str]:
     """Run the step's probe on ``answers``: (evidence, what student code printed meanwhile)."""
     if not answers or any(answer is ... or answer is None for answer in answers):
         return {"blank": True}, ""
-    with capture() as captured:
+    with capture() as captured, fresh_torch():
         observed = step.probe(inputs, *answers)
     return observed, captured.text
 

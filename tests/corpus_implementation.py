@@ -1597,21 +1597,6 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-default-eps-is-1e-5", "epsilon", MODULE, None, """
-class RMSNorm(nn.Module):
-    def __init__(self, hidden_size, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(hidden_size))
-
-    def _norm(self, x):
-        x = x.float()
-        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
-
-    def forward(self, x):
-        return (self._norm(x) * self.weight).to(x.dtype)
-""")
-
 wrong("X-eps-stored-as-int", "epsilon", NORM, "no-epsilon", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
@@ -1938,7 +1923,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight + self.bias).to(x.dtype)
 """)
 
-wrong("D13-eps-is-a-parameter", "parameter", WEIGHT | NORM, None, """
+wrong("D13-eps-is-a-parameter", "parameter", WEIGHT, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -2209,18 +2194,61 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.wieght).to(x.dtype)
 """)
 
-wrong("D21-inner-builtin", "parameter", NAME, None, """
+wrong("X-not-a-module-without-call", "parameter", WEIGHT, "not-a-module", """
+class RMSNorm():
+    def __init__(self, hidden_size, eps=1e-6):
+        self.eps = eps
+        self.d = hidden_size
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, x):
+        h = x.to(torch.float32)
+        return h / torch.sqrt(h.square().sum(-1, keepdim=True) / self.d + self.eps)
+
+    def forward(self, x):
+        return (self.weight * self._norm(x)).to(x.dtype)
+""")
+
+wrong("X-not-a-module-and-layernorm", "pair", WEIGHT | NORM, "not-a-module", """
+class RMSNorm:
+    def __init__(self, hidden_size, eps=1e-6):
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, x):
+        x = x.float()
+        x = x - x.mean(-1, keepdim=True)
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""")
+
+wrong("X-no-super-init-before-more", "parameter", WEIGHT, "no-super-init", """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+        self.variance_epsilon = eps
+
+    def _norm(self, x):
+        x = x.float()
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+
+    def forward(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""")
+
+wrong("E04-all-in-forward-and-fp32-left", "dtype", FORWARD, "dtype-not-restored", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
-        self.inner = nn.RMSNorm(hidden_size, eps=eps)
-
-    @property
-    def weight(self):
-        return self.inner.weight
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
 
     def forward(self, x):
-        return self.inner(x.float()).to(x.dtype)
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)
+        return self.weight.float() * h
 """)
 
 wrong("D21-parameter-list", "parameter", NAME, "weight-renamed", """
@@ -2313,7 +2341,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-no-super-init", "parameter", WEIGHT, None, """
+wrong("X-no-super-init", "parameter", WEIGHT, "no-super-init", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         self.eps = eps
@@ -2327,7 +2355,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-not-a-module", "parameter", WEIGHT, None, """
+wrong("X-not-a-module", "parameter", WEIGHT, "not-a-module", """
 class RMSNorm:
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -5380,5 +5408,51 @@ class RMSNorm(nn.Module):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 
     def __call__(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""", arguable=True)
+
+right("L-inner-builtin-weight-by-property", """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.inner = nn.RMSNorm(hidden_size, eps=eps)
+
+    @property
+    def weight(self):
+        return self.inner.weight
+
+    def forward(self, x):
+        return self.inner(x.float()).to(x.dtype)
+""")
+
+right("L-renamed-with-a-property", """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(hidden_size))
+
+    weight = property(lambda self: self.scale)
+
+    def _norm(self, x):
+        x = x.float()
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return (self._norm(x) * self.scale).to(x.dtype)
+""")
+
+right("X-default-eps-is-1e-5", """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, x):
+        x = x.float()
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
         return (self._norm(x) * self.weight).to(x.dtype)
 """, arguable=True)

@@ -382,6 +382,35 @@ def test_every_failure_has_words():
         ), kind
 
 
+@pytest.mark.parametrize("group", ["motivation", "hand", "geometry"])
+def test_earlier_lessons_do_not_speak_of_code_that_comes_later(group):
+    for name in import_module(f"rmslab.checks.{group}_mistakes").IDS:
+        words = IN_WORDS[name] | IN_WORDS[name].get(group, {})
+        said = str([words[key] for key in ("symptom", "concept", "next_step", "hints")])
+        assert not re.search(r"_norm\b|x_fp32|self\.|forward", said), (name, said)
+
+
+def test_words_of_failures_are_whole_and_for_known_steps():
+    for kind, words in catalogue.load()["failure"].items():
+        assert set(words) - {"concept", "next_step"} <= GROUPS | set(STEPS), kind
+        for own in (words, *(part for part in words.values() if isinstance(part, dict))):
+            assert {"concept", "next_step"} <= own.keys(), kind
+
+
+def test_a_failure_is_told_in_the_words_of_its_step():
+    shapes = {"squares": (1, 3, 4), "mean_square": (7,), "rms": (1, 3, 1), "output": (1, 3, 4), "gamma": (4,)}
+    own = catalogue.entry("failure", "number", "hand-shapes")["concept"]
+    score = engine.check("hand-shapes", shapes)
+    assert own in score._repr_html_() and own in card.message(score.verdict)
+
+
+def test_a_quoted_error_ends_with_one_full_stop():
+    def project(v):
+        raise ValueError("no direction.")
+
+    assert "ValueError：no direction。" in engine.check("geometry-project", project)._repr_html_()
+
+
 def mistaken(number: int) -> type:
     return answer((MISTAKES[number].part,), implementation_mistakes.RMSNormInParts)
 

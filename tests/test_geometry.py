@@ -1,9 +1,8 @@
 """Lesson 03: right answers of every spelling get full marks; every wrong one is told by its name."""
 
 import itertools
-import math
+import re
 
-import numpy as np
 import pytest
 import torch
 
@@ -42,49 +41,6 @@ def composed(function):
 def wrong(name, i):
     misconception, function = geometry_mistakes.FUNCTIONS[name][i]
     return misconception, composed(function) if name == "layernorm" else function
-
-
-def by_numpy(v):
-    return (np.array(v) - np.mean(v)).tolist()
-
-
-def by_dot(v):
-    """With the unit vector, which leaves dust of rounding."""
-    u = [1 / math.sqrt(len(v))] * len(v)
-    share = sum(a * b for a, b in zip(v, u, strict=True))
-    return [a - share * b for a, b in zip(v, u, strict=True)]
-
-
-def rms_first(v):
-    rms = math.sqrt(sum(a * a for a in v) / len(v))
-    return [a / rms if rms else 0 for a in v]
-
-
-RIGHT = {
-    "geometry-project": [
-        parts.project, by_numpy, by_dot, lambda v: tuple(a - sum(v) / len(v) for a in v),
-        lambda v: torch.tensor(v, dtype=torch.float64) - torch.tensor(v, dtype=torch.float64).mean(),
-    ],
-    "geometry-sphere": [
-        parts.to_sphere, rms_first,
-        lambda v: [a / math.sqrt(sum(b * b for b in v) / len(v) + 1e-12) for a in v],
-        lambda v: (np.array(v) * len(v) ** 0.5 / max(np.linalg.norm(v), 1e-12)).tolist(),
-    ],
-    "geometry-compose": [
-        composed(lambda v, project, to_sphere: to_sphere(project(v))),
-        composed(lambda v, project, to_sphere: to_sphere(project(to_sphere(v)))),
-        lambda v: parts.to_sphere(parts.project(v)),
-        lambda v, p=parts.project, s=parts.to_sphere: s(p(v)),
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("step", RIGHT)
-def test_every_right_spelling_is_full(step, seed):
-    for answer in RIGHT[step]:
-        found = verdict(step, answer, seed)
-        assert found.passed and found.points == found.max_points, found
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -166,16 +122,6 @@ def test_wrong_angles(misconception, item, value):
     assert found.diagnosis and found.diagnosis[0] in meant
 
 
-def test_the_last_angle_follows_from_ones_own_first():
-    found = verdict("geometry-angle", {"mao": 30, "chi": 65.905, "yu": 90, "outputs": 60})
-    assert found.points == 1.5
-
-
-def test_all_in_radians_is_one_misconception():
-    given = {k: math.radians(v) for k, v in geometry_judge.ANGLES.items()}
-    assert verdict("geometry-angle", given).diagnosis == ("radians",)
-
-
 @pytest.mark.parametrize(("misconception", "item", "letter"), geometry_mistakes.CHOICES)
 def test_wrong_letters(misconception, item, letter):
     found = verdict("geometry-invariance", geometry_judge.LETTERS | {item: letter})
@@ -208,13 +154,15 @@ def test_blank_part_and_odd_literals(step):
         assert found.points == 0 and html(found)
 
 
-def test_every_misconception_has_its_words():
-    for name in geometry_mistakes.IDS:
-        words = entry("misconception", name)
-        words = words | words.get("geometry", {})
-        assert {"symptom", "concept", "next_step"} <= words.keys() and len(words["hints"]) == 3, name
+def test_every_step_has_a_title():
     for step in geometry.STEPS:
         assert entry("step", step.id, "title")
+
+
+@pytest.mark.parametrize(("name", "i"), MISTAKES)
+def test_no_field_of_a_card_is_left_open(name, i):
+    """Concept, next step and hints quote the reader's sum or length too."""
+    assert not re.search(r"\{\w+\}", html(verdict(STEPS[name], wrong(name, i)[1])))
 
 
 def test_the_card_draws_the_failing_vector_and_a_grader_keeps_it():

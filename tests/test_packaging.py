@@ -102,7 +102,7 @@ def test_every_import_of_the_grader_is_declared():
     declared = {r.name for r in requirements("grade", "scale", "test")} | {"fonttools"}
     modules = {"fonttools": "fontTools", "ipython": "IPython", "pyyaml": "yaml"}
     # Those that nbgrader is made of, and cannot do without.
-    with_nbgrader = {"nbformat", "nbclient", "traitlets", "nbconvert"}
+    with_nbgrader = {"alembic", "nbformat", "nbclient", "traitlets", "nbconvert"}
     allowed = {modules.get(name, name) for name in declared} | with_nbgrader | {"rmslab", "autograder"}
     for path in (ROOT / "autograder").glob("*.py"):
         assert imports(path.read_text("utf-8")) <= allowed | sys.stdlib_module_names, path

@@ -79,12 +79,14 @@ def probe_composition(inputs: Json, layernorm: Callable) -> Json:
     """With the parts it has by itself, and with sound ones handed in (by name, else by position)."""
 
     def sound(vector: list[float]) -> object:
-        try:
-            return layernorm(vector, project=parts.project, to_sphere=parts.to_sphere)
-        except TypeError as error:
-            if "argument" not in str(error):
-                raise
-            return layernorm(vector)
+        named = {"project": parts.project, "to_sphere": parts.to_sphere}
+        for given, more in (((), named), (tuple(named.values()), {})):
+            try:
+                return layernorm(vector, *given, **more)
+            except TypeError as error:
+                if "argument" not in str(error):
+                    raise
+        return layernorm(vector)
 
     return {"own": probe_function(inputs, layernorm), "sound": probe_function(inputs, sound)}
 

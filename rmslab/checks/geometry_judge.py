@@ -6,7 +6,7 @@ from typing import Any
 from rmslab import evidence
 from rmslab.checks import geometry_mistakes as mistakes
 from rmslab.checks import geometry_parts as parts
-from rmslab.checks.hand_judge import agrees, is_blank, told
+from rmslab.checks.hand_judge import agrees, is_blank, letter, told
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 # --- functions --------------------------------------------------------------------------------------------
@@ -92,6 +92,8 @@ def conclude(
     if kind in ("error", "todo") and points == 0:
         status = status_of({"type": facts["error"], "message": facts["reason"]})
     name = None if status == BLANK else explain(failing)
+    if kind == "list-changed":  # every number is right
+        name = mistakes.OVERWRITTEN
     where = f"{step}.{check}.{kind}"
     diagnosis = (name,) if name else ()
     case = drawn(step, inputs[check][i], read(observed, check, i)) if status == GRADED else {}
@@ -163,10 +165,6 @@ def angle_right(item: str, values: Json) -> bool:
     return any(abs(given - one) <= TOLERANCE for one in wanted)
 
 
-def letter(value: Any) -> str:
-    return value.strip().upper()[:1] if isinstance(value, str) else ""
-
-
 def literals(step: str, observed: Any) -> Verdict:
     """The verdict on a dict of angles, or of letters."""
     full = 2.0
@@ -192,7 +190,8 @@ def literals(step: str, observed: Any) -> Verdict:
     item = (wrong or empty)[0]
     kind = "number" if wrong else "empty"
     facts = {"item": item, "got": told(values.get(item))}
-    name = mistakes.of_literal(step, {one: values[one] for one in wrong}, TOLERANCE) if wrong else None
+    read = letter if step == "geometry-invariance" else (lambda value: value)
+    name = mistakes.of_literal(step, {one: read(values[one]) for one in wrong}, TOLERANCE) if wrong else None
     diagnosis = (name,) if name else ()
     where = f"{step}.{item}.{kind}"
     return Verdict(step, points, full, GRADED, checks, diagnosis=diagnosis, failure=where, facts=facts)

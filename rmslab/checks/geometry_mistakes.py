@@ -1,11 +1,13 @@
 """03-geometry: how the geometry goes wrong, as functions that can be run, as angles and as letters."""
 
 import math
+import statistics
 from collections.abc import Callable
 from typing import Any
 
 from rmslab import evidence
 from rmslab.checks.geometry_parts import angle, layernorm, length, mean, project, to_ones, to_sphere
+from rmslab.checks.hand_mistakes import OVERWRITTEN
 from rmslab.step import Json
 
 
@@ -19,14 +21,6 @@ def times(v: list[float], factor: float) -> list[float]:
 
 def rms(v: list[float]) -> float:
     return length(v) / math.sqrt(len(v))
-
-
-def in_place(function: Callable) -> Callable:
-    def run(v: list[float], *parts: Callable, **named: Callable) -> list[float]:
-        v[:] = function(v)
-        return v
-
-    return run
 
 
 def fix_last(v: list[float]) -> list[float]:
@@ -61,6 +55,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
         ("wrong-centre", lambda v: less(v, min(v))),
         ("wrong-centre", lambda v: less(v, max(v))),
         ("wrong-centre", lambda v: less(v, sorted(v)[len(v) // 2])),
+        ("wrong-centre", lambda v: less(v, statistics.median(v))),
         ("wrong-centre", lambda v: less(v, length(v))),
         ("wrong-centre", lambda v: less(v, rms(v))),
         ("wrong-centre", lambda v: less(v, 1)),
@@ -73,7 +68,6 @@ FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
         ("no-projection", lambda v: list(v)),
         ("returns-statistic", mean),
         ("returns-nothing", lambda v: None),
-        ("list-overwritten", in_place(project)),
     ),
     "to_sphere": (
         ("zero-vector", lambda v: times(v, math.sqrt(len(v)) / length(v))),
@@ -100,7 +94,6 @@ FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
         ("returns-statistic", length),
         ("returns-statistic", rms),
         ("returns-nothing", lambda v: None),
-        ("list-overwritten", in_place(to_sphere)),
     ),
     "layernorm": (
         ("constant-vector", lambda v, project, to_sphere: times(project(v), 1 / rms(project(v)))),
@@ -113,7 +106,6 @@ FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
         ("n-minus-one", lambda v, project, to_sphere: times(layernorm(v), math.sqrt(1 - 1 / len(v)))),
         ("no-projection", lambda v, project, to_sphere: list(v)),
         ("returns-nothing", lambda v, project, to_sphere: None),
-        ("list-overwritten", in_place(layernorm)),
     ),
 }  # fmt: skip
 
@@ -202,14 +194,13 @@ CHOICES: tuple[tuple[str, str, str], ...] = (
 
 
 def of_literal(step: str, wrong: dict[str, Any], tolerance: float) -> str | None:
-    """The misconception that explains all wrong items, else the first one's; or None."""
+    """The misconception that explains all wrong items (angles, or letters), else the first one's; or None."""
     by_item = []
     for item, given in wrong.items():
         if step == "geometry-angle":
             names = [n for n, where, value in ANGLES if where == item and near(given, value, tolerance)]
         else:
-            letter = given.strip().upper()[:1] if isinstance(given, str) else ""
-            names = [n for n, where, value in CHOICES if where == item and letter == value]
+            names = [n for n, where, value in CHOICES if where == item and given == value]
         by_item.append(names)
     common = [name for name in by_item[0] if all(name in names for names in by_item)]
     return next(iter(common or by_item[0]), None)
@@ -222,5 +213,5 @@ def near(given: Any, value: float, tolerance: float) -> bool:
     return abs(given - value) <= (tolerance if abs(value) > 3.2 else 2e-3)
 
 
-IDS = {name for functions in FUNCTIONS.values() for name, _ in functions}
+IDS = {name for functions in FUNCTIONS.values() for name, _ in functions} | {OVERWRITTEN}
 IDS |= {name for name, *_ in (*ANGLES, *CHOICES)}

@@ -1,7 +1,7 @@
 """The hand calculation as a chain of formulas: each number from x and the numbers before it (γ = 1, no ε)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Value = float | list[float]
@@ -40,3 +40,10 @@ def chain(x: Sequence[float], given: Known | None = None) -> Known:
             except (ZeroDivisionError, ValueError, OverflowError):
                 known[name] = [math.nan] * len(x) if name in ("layernorm", "rmsnorm") else math.nan
     return known
+
+
+def ways(x: Sequence[float], given: Known) -> Iterator[Known]:
+    """The chain from all of the numbers in ``given``, then without the last of them, and so on, to none."""
+    names = [name for name in FORMULAS if name in given]
+    for count in range(len(names), -1, -1):
+        yield chain(x, {name: given[name] for name in names[:count]})

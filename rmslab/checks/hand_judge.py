@@ -5,12 +5,14 @@ numbers keeps its points, whatever those numbers are.
 """
 
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from rmslab import evidence
 from rmslab.checks import hand_mistakes as mistakes
-from rmslab.checks.hand_formulas import FORMULAS, Known, Value, chain
+from rmslab.checks.hand_formulas import FORMULAS, Known, Value, chain, ways
 from rmslab.compare import number
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
@@ -55,10 +57,17 @@ def agrees(given: Any, wanted: Value, slack: float = 0.0) -> bool:
             and all(agrees(g, w, slack) for g, w in zip(given, wanted, strict=True))
         )
     if isinstance(wanted, str):
-        return isinstance(given, str) and given.strip().upper()[:1] == wanted
+        return letter(given) == wanted
     if type(given) not in (int, float):
         return False
     return math.isfinite(wanted) and abs(given - wanted) <= TOLERANCE + slack * abs(wanted)
+
+
+def letter(value: Any) -> str:
+    """The first letter that stands by itself, as a capital: B of ``"b"``, ``"Ｂ"``, ``"选 B，因为……"``."""
+    text = unicodedata.normalize("NFKC", value).upper() if isinstance(value, str) else ""
+    found = re.search(r"(?<![A-Z])[A-Z](?![A-Z])", text)
+    return found.group() if found else ""
 
 
 def is_blank(value: Any) -> bool:
@@ -81,6 +90,16 @@ def earlier(item: str, x: Sequence[float], values: Json) -> Known:
     return {name: values[name] for name in names if mistakes.usable(values.get(name), name, len(x))}
 
 
+def follows_in_shape(item: str, values: Json) -> Any:
+    """The shape that an item has if the student's own shape before it is right, or None."""
+    squares, mean_square = values.get("squares"), values.get("mean_square")
+    if item == "rms":
+        return mean_square if isinstance(mean_square, list) else None
+    if item in ("mean_square", "output") and isinstance(squares, list) and squares[-1:] == [4]:
+        return [*squares[:-1], 1] if item == "mean_square" else squares
+    return None
+
+
 def literals(step: str, inputs: Json, observed: Any) -> Verdict:
     """The verdict on a dict of literals."""
     table = ITEMS[step]
@@ -99,8 +118,13 @@ def literals(step: str, inputs: Json, observed: Any) -> Verdict:
         if step == "hand-shapes" and item == "gamma" and type(given) in (int, float):
             given = [given]  # (4) is the number 4 in Python; what is meant is clear
         right[item] = agrees(given, exact[item])
-        if x and not right[item]:  # does it follow from the student's own earlier numbers?
-            right[item] = agrees(given, chain(x, earlier(item, x, values))[item], slack=1e-3)
+        if right[item] or is_blank(given):
+            continue
+        if x:  # does it follow from the student's own earlier numbers, perhaps from those before a slip?
+            known = earlier(item, x, values)
+            right[item] = any(agrees(given, way[item], slack=1e-3) for way in ways(x, known))
+        elif step == "hand-shapes":
+            right[item] = given == follows_in_shape(item, values)
     checks = tuple(Check(item, points, right[item]) for item, points in table.items() if points or not full)
     points = round(sum(table[item] for item in table if right[item]), 6)
     scored = [check.name for check in checks]
@@ -140,10 +164,13 @@ def functions(inputs: Json, observed: Any, probe: Callable) -> Verdict:
     status = GRADED
     if kind in ("error", "todo") and points == 0:
         status = status_of({"type": facts["error"], "message": facts["reason"]})
-    diagnosis: tuple[str, ...] = ()
-    if status != BLANK:
-        ids = [mistakes.explain_function(name, inputs, observed, probe, _same) for name in failing]
-        diagnosis = tuple(dict.fromkeys(filter(None, ids)))[:2]
+    named: list[str] = []
+    for name in failing if status != BLANK else ():
+        if found[name][0] == "list-changed":  # every number is right
+            named.append(mistakes.OVERWRITTEN)
+        else:
+            named += mistakes.explain_function(name, inputs, observed, probe, _same)
+    diagnosis = tuple(dict.fromkeys(named))[:2]
     failure = f"hand-python.{failing[0]}.{kind}"
     return Verdict(
         "hand-python", points, full, status, checks, diagnosis=diagnosis, failure=failure, facts=facts
@@ -191,6 +218,7 @@ def _same(a: Any, b: Any) -> bool:
     if not isinstance(a, dict) or not isinstance(b, dict):
         return False
     same_after = a.get("after") == b.get("after")
-    if not isinstance(a.get("y"), list) or not isinstance(b.get("y"), list):
-        return same_after and a.get("kind") == b.get("kind")
-    return same_after and agrees(a["y"], b["y"], slack=2e-3)
+    x, y = a.get("y"), b.get("y")
+    if isinstance(y, list) or type(y) in (int, float):
+        return same_after and agrees(x, y, slack=2e-3)
+    return same_after and a.get("kind") == b.get("kind")

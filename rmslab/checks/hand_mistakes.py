@@ -5,10 +5,11 @@ function with what each wrong function does to the same vectors.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
-from rmslab.checks.hand_formulas import Known, Value, chain, mean
+from rmslab.checks.hand_formulas import FORMULAS, Known, Value, chain, mean, ways
 from rmslab.step import Json
 
 Wrong = Callable[[list[float], Known], Value]
@@ -45,6 +46,7 @@ NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
     ),
     ("sum-not-mean", "layernorm", lambda x, k: over(k["deviations"], k["std"] * math.sqrt(len(x)))),
     ("sign-lost", "layernorm", lambda x, k: [abs(v) / k["std"] for v in k["deviations"]]),
+    ("sign-lost", "layernorm", lambda x, k: [-v / k["std"] for v in k["deviations"]]),
     ("sign-lost", "squares", lambda x, k: [v * abs(v) for v in x]),
     ("doubled-not-squared", "squares", lambda x, k: [2 * v for v in x]),
     ("mean-absolute", "squares", lambda x, k: [abs(v) for v in x]),
@@ -70,6 +72,8 @@ NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
     ("maximum-not-mean", "rmsnorm", lambda x, k: over(x, max(abs(v) for v in x))),
     ("n-minus-one", "rmsnorm", lambda x, k: over(x, k["rms"] * math.sqrt(len(x) / (len(x) - 1)))),
     ("sign-lost", "rmsnorm", lambda x, k: [abs(v) / k["rms"] for v in x]),
+    ("sign-lost", "rmsnorm", lambda x, k: [-v / k["rms"] for v in x]),
+    ("no-normalisation", "rmsnorm", lambda x, k: x),
 )
 
 # Shapes of (1, 3, 4) and readings: (misconception, item, wrong answer).
@@ -77,16 +81,25 @@ PLAIN: tuple[tuple[str, str, Any], ...] = (
     ("no-keepdim", "mean_square", [1, 3]),
     ("no-keepdim", "rms", [1, 3]),
     ("mean-over-tokens", "mean_square", [1, 1, 4]),
+    ("mean-over-tokens", "mean_square", [1, 4]),
     ("mean-over-tokens", "rms", [1, 1, 4]),
+    ("mean-over-tokens", "rms", [1, 4]),
     ("mean-over-everything", "mean_square", [1, 1, 1]),
+    ("mean-over-everything", "mean_square", []),
     ("mean-over-everything", "rms", [1, 1, 1]),
+    ("mean-over-everything", "rms", []),
     ("statistic-per-feature", "mean_square", [1, 3, 4]),
     ("statistic-per-feature", "rms", [1, 3, 4]),
+    ("batch-left-out", "squares", [3, 4]),
+    ("batch-left-out", "mean_square", [3, 1]),
+    ("batch-left-out", "rms", [3, 1]),
+    ("batch-left-out", "output", [3, 4]),
     ("squares-summed", "squares", [1, 3, 1]),
     ("squares-summed", "squares", [1, 3]),
     ("output-reduced", "output", [1, 3, 1]),
     ("output-reduced", "output", [1, 3]),
     ("weight-scalar", "gamma", [1]),
+    ("weight-scalar", "gamma", []),
     ("weight-two-dimensional", "gamma", [1, 4]),
     ("weight-two-dimensional", "gamma", [1, 1, 4]),
     ("weight-per-token", "gamma", [3]),
@@ -102,6 +115,8 @@ PLAIN: tuple[tuple[str, str, Any], ...] = (
     ("unit-length", "sum_of_squares", 2),
     ("parameters-miscounted", "layernorm_parameters", 4),
     ("parameters-miscounted", "layernorm_parameters", 2),
+    ("weight-per-token", "layernorm_parameters", 24),
+    ("weight-per-token", "rmsnorm_parameters", 12),
     ("parameters-miscounted", "rmsnorm_parameters", 8),
     ("parameters-miscounted", "rmsnorm_parameters", 1),
     ("parameters-miscounted", "rmsnorm_parameters", 0),
@@ -128,7 +143,7 @@ def _of_item(
     if x is None:
         return [name for name, where, answer in PLAIN if where == item and agrees(given, answer)]
     found: list[str] = []
-    for numbers in (chain(x, known), chain(x)):
+    for numbers in ways(x, known):
         for name, where, formula in NUMBERS:
             if where == item and name not in found:
                 try:
@@ -137,9 +152,42 @@ def _of_item(
                     continue
                 if fits:
                     found.append(name)
-        if not found and _rounded(given, numbers[item]):
+        if not found and any(agrees(given, rough) for rough in _rough(item, x, numbers)):
             found.append(ROUNDED)
     return found
+
+
+def rounded(value: Value, digits: int) -> Value:
+    """To so many decimals, half away from zero."""
+    if isinstance(value, list):
+        return [rounded(v, digits) for v in value]
+    return math.copysign(math.floor(abs(value) * 10**digits + 0.5) / 10**digits, value)
+
+
+def cut(value: Value, digits: int) -> Value:
+    """To so many decimals, the rest dropped."""
+    return (
+        [cut(v, digits) for v in value]
+        if isinstance(value, list)
+        else (math.trunc(value * 10**digits) / 10**digits)
+    )
+
+
+def by_python(value: Value, digits: int) -> Value:
+    """As ``round`` does it, half to even."""
+    return [round(v, digits) for v in value] if isinstance(value, list) else round(value, digits)
+
+
+def _rough(item: str, x: list[float], numbers: Known) -> Iterator[Value]:
+    """The number with fewer than three decimals, and what follows from such numbers before it."""
+    for shorten in (rounded, cut):
+        for digits in (2, 1, 0):
+            try:
+                yield shorten(numbers[item], digits)
+                before = {name: shorten(value, digits) for name, value in numbers.items() if name != item}
+                yield FORMULAS[item](list(x), before)
+            except (ZeroDivisionError, ValueError, OverflowError):
+                continue
 
 
 def usable(value: Any, name: str, width: int) -> bool:
@@ -149,22 +197,10 @@ def usable(value: Any, name: str, width: int) -> bool:
     return type(value) in (int, float)
 
 
-def _rounded(given: Any, exact: Value) -> bool:
-    """Near the exact number but not near enough: digits were dropped on the way."""
-    if isinstance(exact, list):
-        return (
-            isinstance(given, list)
-            and len(given) == len(exact)
-            and all(_rounded(g, e) for g, e in zip(given, exact, strict=True))
-        )
-    return type(given) in (int, float) and abs(given - exact) <= 0.03 * max(1.0, abs(exact))
-
-
 # --- functions --------------------------------------------------------------------------------------------
 
 
-def wrong_rmsnorm(rms: Callable[[list[float]], float], top: Callable = lambda x: x) -> Callable:
-    return lambda v: over(top(v), rms(v))
+Function = Callable[[list[float]], Any]
 
 
 def mean_square(v: Sequence[float]) -> float:
@@ -175,12 +211,12 @@ def centred(v: Sequence[float]) -> list[float]:
     return [a - mean(v) for a in v]
 
 
-def in_place(function: Callable[[list[float]], list[float]]) -> Callable:
-    def run(v: list[float]) -> list[float]:
-        v[:] = function(v)
-        return v
+def variance(v: Sequence[float]) -> float:
+    return mean_square(centred(v))
 
-    return run
+
+def itself(v: Sequence[float]) -> list[float]:
+    return list(v)
 
 
 def layernorm(v: list[float]) -> list[float]:
@@ -191,66 +227,135 @@ def rmsnorm(v: list[float]) -> list[float]:
     return chain(v)["rmsnorm"]
 
 
-FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
+def times(statistic: Callable, factor: Callable[[int], float]) -> Callable:
+    return lambda v: statistic(v) * factor(len(v))
+
+
+def at_most_four(function: Function) -> Function:
+    """Written out for four numbers: more are left away, fewer do not do."""
+    return lambda v: function([v[0], v[1], v[2], v[3]])
+
+
+def finish(top: Callable, statistic: Callable, root: Callable[[float, float], float]) -> Function:
+    """Every number of ``top`` with the statistic's root, in the way ``root`` does it."""
+    return lambda v: [root(a, statistic(v)) for a in top(v)]
+
+
+ROOTS: tuple[tuple[str, Callable[[float, float], float]], ...] = (
+    ("", lambda a, s: a / math.sqrt(s)),
+    ("no-root", lambda a, s: a / s),
+    ("multiplied-by-rms", lambda a, s: a * math.sqrt(s)),
+)
+COUNTS: tuple[tuple[str, Callable[[int], float]], ...] = (
+    ("", lambda d: 1),
+    ("sum-not-mean", lambda d: d),
+    ("n-minus-one", lambda d: d / (d - 1)),
+    ("fixed-width", lambda d: d / 4),
+)
+"""Factors that make the mean over d numbers another sum over another count."""
+
+
+def combined(base: Sequence[tuple[str, Callable, Callable]]) -> list[tuple[tuple[str, ...], Function]]:
+    """Mistakes in what is squared, in the count and in the root: all that are one or two of these."""
+    found = [
+        (tuple(filter(None, ids)), finish(top, times(statistic, factor), root))
+        for (what, top, statistic), (count, factor), (rooted, root) in product(base, COUNTS, ROOTS)
+        if 0 < sum(map(bool, ids := (what, count, rooted))) <= 2
+    ]
+    return sorted(found, key=lambda one: len(one[0]))
+
+
+def rough(function: Function) -> list[tuple[tuple[str, ...], Function]]:
+    """A function whose results have too few decimals."""
+    return [
+        ((ROUNDED,), lambda v, shorten=shorten, digits=digits: shorten(function(v), digits))
+        for shorten in (by_python, cut) for digits in (2, 1, 0)
+    ]  # fmt: skip
+
+
+def rough_root(top: Callable, statistic: Callable) -> list[tuple[tuple[str, ...], Function]]:
+    """The root has too few decimals before it divides."""
+    return [
+        ((ROUNDED,), finish(top, statistic, lambda a, s, f=f, n=n: a / f(math.sqrt(s), n)))
+        for f in (by_python, cut) for n in (1, 0)
+    ]  # fmt: skip
+
+
+def around_rough_mean(shorten: Callable, digits: int) -> Function:
+    def run(v: list[float]) -> list[float]:
+        shifted = [a - shorten(mean(v), digits) for a in v]
+        return over(shifted, math.sqrt(mean_square(shifted)))
+
+    return run
+
+
+def around_fixed_mean(v: list[float]) -> list[float]:
+    shifted = [a - sum(v) / 4 for a in v]
+    return over(shifted, math.sqrt(sum(a * a for a in shifted) / 4))
+
+
+# (misconceptions, function that has them), in the order in which they are tried.
+FUNCTIONS: dict[str, tuple[tuple[tuple[str, ...], Function], ...]] = {
     "rmsnorm": (
-        ("layernorm", layernorm),
-        ("sum-not-mean", wrong_rmsnorm(lambda v: math.sqrt(sum(a * a for a in v)))),
-        ("no-root", wrong_rmsnorm(mean_square)),
-        ("multiplied-by-rms", lambda v: [a * math.sqrt(mean_square(v)) for a in v]),
-        ("mean-absolute", wrong_rmsnorm(lambda v: mean([abs(a) for a in v]))),
-        ("mean-before-square", wrong_rmsnorm(lambda v: abs(mean(v)))),
-        ("mean-before-square", wrong_rmsnorm(mean)),
-        ("maximum-not-mean", wrong_rmsnorm(lambda v: max(abs(a) for a in v))),
-        ("n-minus-one", wrong_rmsnorm(lambda v: math.sqrt(sum(a * a for a in v) / (len(v) - 1)))),
-        ("variance-without-centring", wrong_rmsnorm(lambda v: math.sqrt(mean_square(centred(v))))),
-        ("fixed-width", wrong_rmsnorm(lambda v: math.sqrt(sum(a * a for a in v) / 4))),
-        ("sign-lost", wrong_rmsnorm(lambda v: math.sqrt(mean_square(v)), lambda v: [abs(a) for a in v])),
-        ("rounded-early", wrong_rmsnorm(lambda v: round(math.sqrt(mean_square(v)), 1))),
-        ("rounded-early", wrong_rmsnorm(lambda v: round(math.sqrt(mean_square(v))))),
-        ("rounded-early", lambda v: [round(a, 1) for a in rmsnorm(v)]),
-        ("rounded-early", lambda v: [round(a, 2) for a in rmsnorm(v)]),
-        ("squares-only", lambda v: [a * a for a in v]),
-        ("no-normalisation", lambda v: list(v)),
-        ("returns-statistic", lambda v: math.sqrt(mean_square(v))),
-        ("returns-nothing", lambda v: None),
-        ("list-overwritten", in_place(rmsnorm)),
+        # as statistics.stdev and torch.var count
+        (("layernorm",), lambda v: over(layernorm(v), math.sqrt(len(v) / (len(v) - 1)))),
+        (("variance-without-centring",), lambda v: over(v, math.sqrt(variance(v) * len(v) / (len(v) - 1)))),
+        *combined([("", itself, mean_square), ("layernorm", centred, variance),
+                   ("variance-without-centring", itself, variance)]),
+        (("mean-absolute",), lambda v: over(v, mean([abs(a) for a in v]))),
+        (("mean-before-square",), lambda v: over(v, abs(mean(v)))),
+        (("mean-before-square",), lambda v: over(v, mean(v))),
+        (("maximum-not-mean",), lambda v: over(v, max(abs(a) for a in v))),
+        (("fixed-width",), at_most_four(rmsnorm)),
+        (("sign-lost",), lambda v: [abs(a) for a in rmsnorm(v)]),
+        (("sign-lost",), lambda v: [-a for a in rmsnorm(v)]),
+        *rough_root(itself, mean_square),
+        *rough(rmsnorm),
+        (("squares-only",), lambda v: [a * a for a in v]),
+        (("no-normalisation",), itself),
+        (("returns-statistic",), lambda v: math.sqrt(mean_square(v))),
+        (("returns-statistic",), mean_square),
+        (("returns-nothing",), lambda v: None),
     ),
     "layernorm": (
-        ("rmsnorm-instead", rmsnorm),
-        ("n-minus-one", lambda v: over(centred(v), math.sqrt(sum(a * a for a in centred(v)) / (len(v) - 1)))),
-        ("no-root", lambda v: over(centred(v), mean_square(centred(v)))),
-        ("sum-not-mean", lambda v: over(centred(v), math.sqrt(sum(a * a for a in centred(v))))),
-        ("variance-without-centring", lambda v: over(v, math.sqrt(mean_square(centred(v))))),
-        ("layernorm-half-done", lambda v: over(centred(v), math.sqrt(mean_square(v)))),
-        ("layernorm-half-done", centred),
-        ("multiplied-by-rms", lambda v: [a * math.sqrt(mean_square(centred(v))) for a in centred(v)]),
-        ("mean-absolute", lambda v: over(centred(v), mean([abs(a) for a in centred(v)]))),
-        ("sign-lost", lambda v: [abs(a) for a in layernorm(v)]),
-        ("fixed-width", lambda v: over(centred(v), math.sqrt(sum(a * a for a in centred(v)) / 4))),
-        ("rounded-early", lambda v: [round(a, 1) for a in layernorm(v)]),
-        ("rounded-early", lambda v: [round(a, 2) for a in layernorm(v)]),
-        ("rounded-early", lambda v: over(centred(v), round(math.sqrt(mean_square(centred(v))), 1))),
-        ("no-normalisation", lambda v: list(v)),
-        ("returns-statistic", lambda v: math.sqrt(mean_square(centred(v)))),
-        ("returns-nothing", lambda v: None),
-        ("list-overwritten", in_place(layernorm)),
+        (("rmsnorm-instead",), rmsnorm),
+        *combined([("", centred, variance), ("variance-without-centring", itself, variance),
+                   ("layernorm-half-done", centred, mean_square)]),
+        (("layernorm-half-done",), centred),
+        (("mean-absolute",), lambda v: over(centred(v), mean([abs(a) for a in centred(v)]))),
+        (("fixed-width",), around_fixed_mean),
+        (("fixed-width",), at_most_four(layernorm)),
+        (("sign-lost",), lambda v: [abs(a) for a in layernorm(v)]),
+        (("sign-lost",), lambda v: [-a for a in layernorm(v)]),
+        (("rounded-early",), around_rough_mean(by_python, 1)),
+        (("rounded-early",), around_rough_mean(by_python, 0)),
+        (("rounded-early",), around_rough_mean(cut, 0)),
+        *rough_root(centred, variance),
+        *rough(layernorm),
+        (("no-normalisation",), itself),
+        (("returns-statistic",), lambda v: math.sqrt(variance(v))),
+        (("returns-statistic",), variance),
+        (("returns-nothing",), lambda v: None),
     ),
-}
+}  # fmt: skip
 
 
 def explain_function(
     name: str, inputs: Json, observed: Any, probe: Callable, same: Callable[[Any, Any], bool]
-) -> str | None:
-    """The misconception whose function does the same to every vector, or None."""
+) -> tuple[str, ...]:
+    """The misconceptions of the function that does the same to every vector, or none."""
     here = observed.get(name) if isinstance(observed, dict) else None
     if not isinstance(here, list):
-        return None
-    for misconception, function in FUNCTIONS[name]:
+        return ()
+    for misconceptions, function in FUNCTIONS[name]:
         theirs = probe(inputs, function, function)[name]
         if len(here) == len(theirs) and all(map(same, here, theirs)):
-            return misconception
-    return None
+            return misconceptions
+    return ()
 
 
-IDS = {m for m, *_ in NUMBERS} | {m for m, *_ in PLAIN} | {ROUNDED}
-IDS |= {m for functions in FUNCTIONS.values() for m, _ in functions}
+OVERWRITTEN = "list-overwritten"
+"""Not a function to compare with: the numbers are right, and the list that was given is not as it was."""
+
+IDS = {m for m, *_ in NUMBERS} | {m for m, *_ in PLAIN} | {ROUNDED, OVERWRITTEN}
+IDS |= {m for functions in FUNCTIONS.values() for names, _ in functions for m in names}

@@ -6,8 +6,9 @@ inputs and write down what came out. Nothing in this file knows a right answer; 
 """
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -189,17 +190,18 @@ def construct(cls: type, case: Json) -> nn.Module:
 
 
 def construct_or_graft(cls: type, case: Json) -> nn.Module:
-    """A usable module even where ``__init__`` is broken: the weight step already pays for that."""
+    """A usable module even where the class is none or ``__init__`` is broken: the weight step pays for that."""
+    if isinstance(cls, type) and not issubclass(cls, nn.Module):
+        cls = type(cls.__name__, (cls, nn.Module), {})
     try:
         return construct(cls, case)
     except Exception:
         module = cls.__new__(cls)
-        try:
+        nn.Module.__init__(module)  # in case it was forgotten; then as much of __init__ as runs
+        with suppress(Exception):
             module.__init__(case["hidden_size"], eps=case["eps"])
-        except Exception:
-            if not hasattr(module, "_parameters"):
-                nn.Module.__init__(module)
-        module.weight = nn.Parameter(torch.ones(case["hidden_size"]))
+        if find_parameter(module, case["hidden_size"]) is None:
+            module.weight = nn.Parameter(torch.ones(case["hidden_size"]))
         if not hasattr(module, "eps"):
             module.eps = case["eps"]
         return module
@@ -228,10 +230,11 @@ def set_gamma(module: nn.Module, gamma: torch.Tensor, graft: bool) -> None:
         return
     if not graft:
         raise LookupError(f"no parameter of shape [D], only {[p.numel() for p in module.parameters()]}")
-    holders = {**vars(module), **module._buffers, **dict(module.named_parameters(recurse=False))}
+    stores = (vars(module), module._buffers, module._parameters, module._modules)
+    holders = {name: value for store in stores for name, value in store.items()}
     tensors = [name for name, value in holders.items() if isinstance(value, torch.Tensor | list)]
     name = "weight" if "weight" in holders or len(tensors) != 1 else tensors[0]
-    for store in (vars(module), module._buffers, module._parameters):
+    for store in stores:
         store.pop(name, None)
     module.register_parameter(name, nn.Parameter(gamma.clone()))
 
@@ -248,7 +251,9 @@ def prepare(cls: type, case: Json, target: str) -> tuple[nn.Module, Callable]:
         gamma = evidence.decode(case["gamma"]) if "gamma" in case else torch.ones(case["hidden_size"])
         set_gamma(module, gamma, graft)
     if "weight_dtype" in case:
-        module.to(getattr(torch, case["weight_dtype"]))
+        for parameter in module.parameters():
+            if parameter.ndim:  # an ε kept as a tensor stays as exact as it was
+                parameter.data = parameter.data.to(getattr(torch, case["weight_dtype"]))
     if target == "graft":
         module._norm = reference_norm(module, case["eps"])
     function = module._norm if target == "norm" and callable(getattr(module, "_norm", None)) else module
@@ -345,8 +350,8 @@ OBSERVERS = {
 
 
 @contextmanager
-def fixed_random() -> Iterator[None]:
-    """The CPU's generator at a fixed seed, and afterwards as it was.
+def steady() -> Iterator[None]:
+    """The CPU's generator at a fixed seed, and afterwards as it was; compiled functions run as written.
 
     ``torch.manual_seed`` would also queue a call, with a formatted stack, for every accelerator that is not
     there: half of the time of a case, and memory that is never freed.
@@ -354,15 +359,23 @@ def fixed_random() -> Iterator[None]:
     state = torch.get_rng_state()
     torch.default_generator.manual_seed(0)
     try:
-        yield
+        with as_written():
+            yield
     finally:
         torch.set_rng_state(state)
+
+
+def as_written() -> Any:
+    """Where a class uses ``torch.compile``: to compile it afresh for every case would take minutes."""
+    if "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance"):  # since 2.6
+        return torch.compiler.set_stance("force_eager")
+    return nullcontext()
 
 
 def observe(cls: Any, case: Json, target: str) -> Json:
     """One case on a fresh module; what student code raises becomes evidence."""
     try:
-        with fixed_random():
+        with steady():
             module, function = prepare(cls, case, target)
             return OBSERVERS[case["kind"]](module, function, case)
     except (Exception, SystemExit) as error:
@@ -376,19 +389,21 @@ def run(cls: Any, cases: Json, target: str) -> Json:
 def describe_weight(cls: Any, case: Json) -> Json:
     """What the constructed module keeps as its weight, and every parameter it registers."""
     try:
-        with fixed_random():
+        with steady():
             module = construct(cls, case)
-        parameters, buffers = getattr(module, "_parameters", {}), getattr(module, "_buffers", {})
         named = list(module.named_parameters()) if isinstance(module, nn.Module) else []
         weight = getattr(module, "weight", None)
-        if parameters.get("weight") is not None:
+        # Under whatever name it is registered, the weight is what the module calls so.
+        named = [("weight" if p is weight else name, p) for name, p in named]
+        if any(name == "weight" for name, _ in named):
             kind = "parameter"
-        elif "weight" in buffers:
+        elif "weight" in getattr(module, "_buffers", {}):
             kind = "buffer"
         else:
             kind = "tensor" if isinstance(weight, torch.Tensor) else type(weight).__name__[:40]
         observed = {
             "kind": kind,
+            "module": isinstance(module, nn.Module),
             "value": evidence.encode(weight),
             "trainable": bool(getattr(weight, "requires_grad", False)),
             "parameters": [[name[:40], list(p.shape)] for name, p in named[:8]],
@@ -407,7 +422,7 @@ def trace_of(cls: Any) -> list[list[str]]:
     """The operations of the student's ``forward`` on 猫吃鱼 in FP16, with a sound weight."""
     case = {"hidden_size": 4, "eps": 1e-6, "weight_dtype": "float16"}
     try:
-        with fixed_random():
+        with steady():
             module, _ = prepare(cls, case, "own")
             operations = trace(module, torch.tensor(SENTENCE, dtype=torch.float16))
     except (Exception, SystemExit):
@@ -424,11 +439,10 @@ def probe_norm(inputs: Json, cls: Any) -> Json:
 
 
 def probe_forward(inputs: Json, cls: Any) -> Json:
-    return {
-        "norm": run(cls, inputs["norm"], "norm"),
-        "own": run(cls, inputs["forward"], "own"),
-        "graft": run(cls, inputs["forward"], "graft"),
-    }
+    """All targets; or, to compare with a mistake, the one that ``only`` names."""
+    cases = {"norm": inputs["norm"], "own": inputs["forward"], "graft": inputs["forward"]}
+    only = inputs.get("only")
+    return {target: run(cls, group, target) for target, group in cases.items() if only in (None, target)}
 
 
 def probe_module(inputs: Json, cls: Any) -> Json:

@@ -7,7 +7,8 @@ the formula (Zhang & Sennrich 2019, with ε inside as in T5, LLaMA and torch.nn.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ import torch
 from rmslab import evidence
 from rmslab.checks import implementation_mistakes as mistakes
 from rmslab.compare import RTOL, RTOL_SINGLE, alike, close, numbers, rounded, rtol
-from rmslab.diagnosis import Mistake, answer, explain, pairs
+from rmslab.diagnosis import Mistake, answer, explain
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 # Points of each named check. Without the first of a step nothing else is worth anything: identity, too,
@@ -65,7 +66,8 @@ def expected_gradients(case: Json) -> dict[str, torch.Tensor]:
 def find(case: Json, seen: Any, dtype: str = "any") -> Finding | None:
     """The first departure of one observation from the contract, or None.
 
-    ``dtype``: ``any``; ``wide`` (FP32 or FP64, and that precise); ``input`` (that of x).
+    ``dtype``: ``any``; ``half`` (any, as precise as x); ``wide`` (FP32 or FP64, and that precise); ``input``
+    (that of x).
     """
     if not isinstance(seen, dict):
         return Finding("nothing")
@@ -103,9 +105,9 @@ def find_y(case: Json, record: Any, dtype: str, x: torch.Tensor, role: str = "va
     tolerance = RTOL_SINGLE
     if dtype == "wide" and y.dtype not in (torch.float32, torch.float64):
         return Finding("narrow", {"dtype": name(y.dtype)}, told(case, want="FP32"))
-    if dtype == "input":
+    if dtype in ("half", "input"):
         tolerance = rtol(x.dtype)
-        if y.dtype != x.dtype:
+        if dtype == "input" and y.dtype != x.dtype:
             return Finding("dtype", {"dtype": name(y.dtype)}, told(case, want=name(x.dtype)))
     good = close(y, want, tolerance)
     return None if good.all() else Finding(role, *row(case, x, y, want, good))
@@ -256,8 +258,8 @@ def trace(observed: Any) -> list[list[str]]:
 
 def dtype_asked(check: str, seen: Any) -> str:
     """What a check asks of the dtype, in the words of :func:`find`."""
-    if check == "precision":  # where there is no _norm, forward answers, in the dtype of x
-        return "wide" if evidence.is_error(seen) or (isinstance(seen, dict) and "whole" in seen) else "input"
+    if check == "precision":  # where there is no _norm, forward answers, and its dtype is for the next step
+        return "wide" if evidence.is_error(seen) or (isinstance(seen, dict) and "whole" in seen) else "half"
     return "input" if check == "dtype" else "any"
 
 
@@ -334,12 +336,7 @@ def evidence_of(probe: Callable, given: Given, parts: tuple[type, ...]) -> Json:
 
 
 class Comparison:
-    """One answer's failing checks beside what a mistake shows on them, case by case, cheapest first.
-
-    Where one of two mistakes leaves a case exactly as the reference has it, the pair shows what the other
-    one shows; and neither of the two, alone, may fail a check that the answer passes. So most pairs are ruled
-    out without running.
-    """
+    """One answer's failing checks beside what a mistake shows on them, case by case, failures first."""
 
     def __init__(
         self, inputs: Json, observed: Any, probe: Callable, cases: str, target: str, found: Findings
@@ -349,34 +346,37 @@ class Comparison:
         self.failing = [check for check, group in found.items() if any(group)]
         places = [(check, k) for check in self.failing for k in range(len(found[check]))]
         self.places = sorted(places, key=lambda place: not found[place[0]][place[1]])  # failures first
+        self.failures = [place for place in self.places if found[place[0]][place[1]]]
         passed = [check for check in found if check not in self.failing]
         self.passed = [(check, k) for check in passed for k in range(len(found[check]))]
         empty = {group: {} for group in inputs}
         self.keys = {
-            (check, k): Given(empty | {cases: {check: [inputs[cases][check][k]]}})
+            (check, k): Given(empty | {cases: {check: [inputs[cases][check][k]]}, "only": target})
             for check, k in (*self.places, *self.passed)
         }
         self.all = Given(inputs)
         self.known: dict[tuple, bool] = {}
+        self.signatures: dict[tuple[str, int], Any] = {}
 
     def shows(self, place: tuple[str, int], parts: tuple[type, ...]) -> Any:
         return read(evidence_of(self.probe, self.keys[place], parts), self.target, place[0], 0)
 
-    def same(self, place: tuple[str, int], here: Any, there: Any) -> bool:
+    def same(self, place: tuple[str, int], there: Any) -> bool:
         check, k = place
-        case = self.inputs[self.cases][check][k]
+        case, here = self.inputs[self.cases][check][k], read(self.observed, self.target, check, k)
         if case["kind"] == "meta" and evidence.is_error(here) and self.found[check][k] is None:
             return True  # values are needed there, which proves nothing
-        return alike(signature(case, here), signature(case, there))
+        if place not in self.signatures:
+            self.signatures[place] = signature(case, here)
+        return alike(self.signatures[place], signature(case, there))
 
     def fits(self, place: tuple[str, int], parts: tuple[type, ...]) -> bool:
         """Whether the mistake shows what the answer shows in one case."""
         key = (place, parts)
         if key not in self.known:
-            here = read(self.observed, self.target, *place)
             wrong = self.found[place[0]][place[1]] is not None
             try:  # alike up to rounding is not enough where only one of the two is within the contract
-                self.known[key] = self.same(place, here, self.shows(place, parts)) and (
+                self.known[key] = self.same(place, self.shows(place, parts)) and (
                     place[0] == "training" or wrong != self.passes(place, parts)
                 )
             except evidence.BadEvidence:
@@ -404,26 +404,37 @@ class Comparison:
         return self.known[key]
 
     def likely(self, mode: tuple[type, ...]) -> Iterator[tuple[Mistake, Mistake]]:
-        """Pairs that agree with the answer in each failing case."""
-        first = self.places[0]
-        starts = [place for place in self.passed if place[1] == 0]
-        known = [m for m in mistakes.MISTAKES if all(self.passes(place, (*mode, m.part)) for place in starts)]
-        idle = {m: self.idle(first, m.part, mode) for m in known}
-        alone = {m for m in known if not idle[m] and self.fits(first, (*mode, m.part))}
-        for a, b in pairs(known):
-            if (idle[a] and b not in alone) or (idle[b] and a not in alone):
-                continue
-            shown = partial(self.shown_by_pair, a.part, b.part, mode)
-            if all(self.fits(place, shown(place)) for place in self.places) and all(
-                self.passes(place, shown(place)) for place in self.passed
-            ):
-                yield a, b
+        """Pairs that agree with the answer in each case.
 
-    def shown_by_pair(self, a: type, b: type, mode: tuple[type, ...], place: tuple[str, int]) -> tuple:
-        """The fewest parts that show what both show in one case."""
-        if self.idle(place, a, mode):
-            return (*mode, b)
-        return (*mode, a) if self.idle(place, b, mode) else (*mode, a, b)
+        Trying all pairs would take seconds. But somewhere one of two mistakes shows alone: where the other
+        has no effect. So the first one is looked for in a few cases, and the second one where it fails.
+        """
+        tried = set()
+        for place in self.telling_places():
+            for a in mistakes.MISTAKES:
+                alone = (*mode, a.part)
+                if a in tried or self.idle(place, a.part, mode) or not self.fits(place, alone):
+                    continue
+                tried.add(a)
+                rest = next((p for p in self.places if not self.fits(p, alone)), None)
+                for b in mistakes.MISTAKES if rest else ():
+                    pair = tuple(sorted((a, b), key=mistakes.MISTAKES.index))
+                    parts = (*mode, *(m.part for m in pair))
+                    if a.family != b.family and self.fits(rest, parts) and self.agree_everywhere(parts):
+                        yield pair
+
+    def telling_places(self) -> list[tuple[str, int]]:
+        """Of each failing check the first failing call, and that with the largest ε, which drowns much."""
+        cases = self.inputs[self.cases]
+        calls = [p for p in self.failures if cases[p[0]][p[1]]["kind"] == "call"] or self.failures
+        of_check = [[p for p in calls if p[0] == check] for check in self.failing]
+        found = [(own[0], max(own, key=lambda p: cases[p[0]][p[1]]["eps"])) for own in of_check if own]
+        return list(dict.fromkeys(chain.from_iterable(found)))
+
+    def agree_everywhere(self, parts: tuple[type, ...]) -> bool:
+        return all(self.fits(place, parts) for place in self.places) and all(
+            self.passes(place, parts) for place in self.passed
+        )
 
     def matches(self, parts: tuple[type, ...], examine_all: Callable[[Json, Any], Findings]) -> bool:
         if not all(self.fits(place, parts) for place in self.places):
@@ -533,7 +544,8 @@ def find_weight(case: Json, seen: Any) -> dict[str, Finding | None]:
     found: dict[str, Finding | None] = {}
     if kind != "parameter":
         names = ", ".join(str(n) for n, _ in seen.get("parameters", []))
-        found["parameter"] = Finding("renamed" if "alias" in seen else "kind", {"type": kind, "names": names})
+        reason = "kind" if seen.get("module") is True else "plain-class"
+        found["parameter"] = Finding("renamed" if "alias" in seen else reason, {"type": kind, "names": names})
     elif not seen.get("trainable") or not learns(case, seen):
         found["parameter"] = Finding("frozen")
     value = seen.get("value", {})
@@ -574,6 +586,7 @@ def weight_signature(seen: Any) -> Any:
     return {"kind": seen.get("kind"), "shape": value.get("shape"), "ones": ones, "shapes": shapes} | {
         "trainable": seen.get("trainable"),
         "alias": "alias" in seen,
+        "module": seen.get("module"),
     }
 
 

@@ -6,6 +6,8 @@ every spelling of its mistake; where spellings differ on some input, one id has 
 in the message catalogue, under the same ids.
 """
 
+from types import SimpleNamespace
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -63,6 +65,17 @@ class RMSNormInParts(nn.Module):
 
     def forward(self, x):
         return self.restore(self.scale(self.normalized(x), x), x)
+
+
+class Plain:
+    """The contract in a class that is no module."""
+
+    def __init__(self, hidden_size: int, eps: float):
+        module = RMSNormInParts(hidden_size, eps)
+        self.weight, self.forward = module.weight, module.forward
+
+    def __call__(self, x):
+        return self.forward(x)
 
 
 class AllInForward:
@@ -287,6 +300,15 @@ class _:
         return x.abs()
 
 
+@mistake("mean-absolute", "statistic")
+class _:  # squared and rooted one by one, so that the gradient at 0 is not finite
+    def square(self, x):
+        return super().square(x).sqrt()
+
+    def inverse_root(self, mean_square):
+        return 1 / (mean_square + self.eps)
+
+
 @mistake("maximum-not-mean", "statistic")
 class _:
     def square(self, x):
@@ -459,6 +481,12 @@ class _:
 class _:
     def mean_square(self, squares):
         return squares.mean((1, 2), keepdim=True)
+
+
+@mistake("mean-over-everything", "axis")
+class _:  # of one sample, whatever its rank
+    def mean_square(self, squares):
+        return squares.mean(tuple(range(min(1, squares.dim() - 1), squares.dim())), keepdim=True)
 
 
 @mistake("mean-over-everything", "axis")
@@ -734,6 +762,28 @@ class _:
         return torch.rsqrt(mean_square - self.eps)
 
 
+# --- the class itself -------------------------------------------------------------------------------------
+
+
+@mistake("not-a-module", "parameter")
+class _:
+    def __new__(cls, hidden_size, eps=1e-6):
+        return SimpleNamespace(weight=nn.Parameter(torch.ones(hidden_size)), eps=eps)
+
+
+@mistake("not-a-module", "parameter")
+class _:  # that can be called all the same
+    def __new__(cls, hidden_size, eps=1e-6):
+        return Plain(hidden_size, eps)
+
+
+@mistake("no-super-init", "parameter")
+class _:
+    def __init__(self, hidden_size, eps=1e-6):
+        self.eps = eps
+        self.make_weight(hidden_size)
+
+
 # --- the weight -------------------------------------------------------------------------------------------
 
 
@@ -1007,9 +1057,24 @@ class _:
 
 
 @mistake("input-overwritten", "side-effect")
+class _:  # behind the graph's back
+    def multiply(self, x, r):
+        with torch.no_grad():
+            return x.mul_(r)
+
+
+@mistake("input-overwritten", "side-effect")
 class _:
     def forward(self, x):
         return x.copy_(super().forward(x))
+
+
+@mistake("input-overwritten", "side-effect")
+class _:
+    def forward(self, x):
+        y = super().forward(x)
+        x.data.copy_(y)
+        return y
 
 
 @mistake("statistic-detached", "graph")

@@ -146,8 +146,8 @@ def explain_function(
 ) -> tuple[str, ...]:
     """The misconception whose function does the same to every stack of the failing check, or none."""
     for misconception, function in FUNCTIONS:
-        theirs = probe(inputs, function)
-        if all(same(observed[check][i], seen) for i, seen in enumerate(theirs[check])):
+        shown = (probe({check: [case]}, function)[check][0] for case in inputs[check])
+        if all(same(seen, theirs) for seen, theirs in zip(observed[check], shown, strict=True)):
             return (misconception,)
     return ()
 
