@@ -131,6 +131,12 @@ def test_an_order_by_keyboard(ran):
         press(entry("ordering", "undo"), "Enter")
     task.locator("li").first.wait_for(state="detached")
 
+    wide = page.viewport_size
+    page.set_viewport_size(wide | {"width": 800})
+    cut = task.locator("button").evaluate_all("all => all.filter(b => b.scrollWidth > b.clientWidth).length")
+    page.set_viewport_size(wide)
+    assert cut == 0, "lines of code are cut off in a narrow window"
+
 
 # --- live pictures ----------------------------------------------------------------------------------------
 
