@@ -7,7 +7,10 @@ import ipywidgets as widgets
 from rmslab.catalogue import entry, text
 
 # Code reads from the left, and whole: a button would centre it and cut it off.
-CSS = ".rms-line.rms-line{text-align:left;white-space:normal;height:auto;min-height:28px;line-height:1.7}"
+CSS = (
+    ".jupyter-button.widget-button.rms-line{text-align:left;white-space:normal;height:auto;min-height:28px;"
+    "line-height:1.7}"
+)
 
 
 def feedback(task: str, letters: str) -> str:
