@@ -6,6 +6,12 @@ import ipywidgets as widgets
 
 from rmslab.catalogue import entry, text
 
+# Code reads from the left, and whole: a button would centre it and cut it off.
+CSS = (
+    ".jupyter-button.widget-button.rms-line{text-align:left;white-space:normal;height:auto;min-height:28px;"
+    "line-height:1.7}"
+)
+
 
 def feedback(task: str, letters: str) -> str:
     """What to say of an order given as letters, for example ``"ECFBH"``: the first thing to mend, only."""
@@ -39,10 +45,7 @@ class Ordering(widgets.VBox):
         check = widgets.Button(description=text("ordering", "check"), icon="check", button_style="primary")
         undo.on_click(lambda _: self.choose(None))
         check.on_click(lambda _: self._say(feedback(self.task, self.letters)))
-        # Code reads from the left; a button's style has no word for that.
-        intro = widgets.HTML(
-            f"<style>.rms-line.rms-line{{text-align:left}}</style><p>{escape(text('ordering', 'intro'))}</p>"
-        )
+        intro = widgets.HTML(f"<style>{CSS}</style><p>{escape(text('ordering', 'intro'))}</p>")
         super().__init__([intro, *buttons, self.shown, widgets.HBox([undo, check]), self.said])
         self._draw()
 

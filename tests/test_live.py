@@ -9,8 +9,8 @@ from browser import PANEL, new_page, opened
 from conftest import COURSE, as_bytes, code_cell, solved, source
 from nbconvert import HTMLExporter
 
-from rmslab import ordering
 from rmslab.catalogue import entry
+from rmslab.ordering import feedback
 
 
 def live_figures(lesson: str) -> int:
@@ -126,10 +126,19 @@ def test_an_order_by_keyboard(ran):
     press(entry("ordering", "undo"), "Enter")
     task.locator("li").nth(2).wait_for(state="detached")
     press(entry("ordering", "check"), "Space")
-    task.get_by_role("status").get_by_text(ordering.feedback("rmsnorm", "EE")).wait_for()
+    task.get_by_role("status").get_by_text(feedback("rmsnorm", "EE")).wait_for()
     for _ in range(2):
         press(entry("ordering", "undo"), "Enter")
     task.locator("li").first.wait_for(state="detached")
+
+    wide = page.viewport_size
+    page.set_viewport_size(wide | {"width": 800})
+    cut = task.locator("button").evaluate_all(
+        "all => all.filter(b => b.scrollWidth > b.clientWidth)"
+        ".map(b => `${b.innerText} ${b.scrollWidth} ${b.clientWidth} ${getComputedStyle(b).whiteSpace}`)"
+    )
+    page.set_viewport_size(wide)
+    assert cut == []
 
 
 # --- live pictures ----------------------------------------------------------------------------------------
