@@ -130,6 +130,13 @@ def test_a_diagnosis_runs_few_mistakes(name, step_id):
     assert implementation_judge.evidence_of.cache_info().misses < 1500
 
 
+def test_an_equation_in_words_places_nothing():
+    """What names no device is not tried on meta, which would import a compiler for a second."""
+    inputs = inputs_of("rmsnorm-norm", VISIBLE_SEED)
+    seen = engine.observe(STEPS["rmsnorm-norm"], inputs, load(NAMES["R07-einsum"]))[0]
+    assert seen["norm"]["purity"][1] == {"placed": False}
+
+
 # --- other widths, scales, ε ------------------------------------------------------------------------------
 
 VARIANTS = [
