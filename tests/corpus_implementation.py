@@ -1060,7 +1060,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-einsum-sums-tokens-too", "axis", NORM, None, """
+wrong("X-einsum-sums-tokens-too", "axis", NORM, "mean-over-everything", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()

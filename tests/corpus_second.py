@@ -739,8 +739,8 @@ def forward(self, x):
 
 wrong("made-small-before-upcast", "precision", NORM, None, norm="""
 def _norm(self, x):
-    small = (x / 1024).float()          # 平方就不会溢出了
-    ms = small.pow(2).mean(-1, keepdim=True) * 1024 ** 2
+    small = (x / 4096).float()          # 平方就不会溢出了
+    ms = small.pow(2).mean(-1, keepdim=True) * 4096 ** 2
     return x.float() * torch.rsqrt(ms + self.eps)
 """)
 

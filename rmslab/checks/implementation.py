@@ -6,6 +6,7 @@ inputs and write down what came out. Nothing in this file knows a right answer; 
 """
 
 import hashlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -319,6 +320,11 @@ class PlacementSeen(TorchFunctionMode):
 
     MAKERS = ("zeros", "ones", "empty", "full", "tensor", "as_tensor", "arange", "eye", "linspace", "rand",
               "randn", "from_numpy", "cpu", "cuda")  # fmt: skip
+    DEVICE = re.compile(r"(cpu|cuda|mps|xpu|npu|meta)(:\d+)?")
+
+    def names_a_device(self, value: Any) -> bool:
+        """Other words, such as the equation of an einsum, place nothing."""
+        return isinstance(value, str) and bool(self.DEVICE.fullmatch(value))
 
     def __init__(self) -> None:
         super().__init__()
@@ -327,7 +333,7 @@ class PlacementSeen(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = (*args, *(kwargs or {}).values())
         self.seen |= getattr(function, "__name__", "") in self.MAKERS
-        self.seen |= any(isinstance(value, torch.device | str) for value in given)
+        self.seen |= any(isinstance(value, torch.device) or self.names_a_device(value) for value in given)
         return function(*args, **(kwargs or {}))
 
 
