@@ -6,7 +6,6 @@ import pytest
 
 from rmslab import check, experiments
 from rmslab.card import html, message
-from rmslab.catalogue import entry
 from rmslab.checks import hand
 from rmslab.checks.hand_formulas import chain
 
@@ -14,7 +13,7 @@ CHI = dict(mean=1, deviations=[1, -1, -3, 3], variance=5, std=2.236, layernorm=[
 
 
 def fresh(width: int) -> experiments.Fresh:
-    """A token of that width, not constant in any way that would hide a mistake."""
+    """The first token of that width."""
     return next(token for token in map(experiments.fresh_token, range(99)) if len(token.x) == width)
 
 
@@ -51,8 +50,6 @@ def test_one_minus_sign_everywhere():
 
 
 def test_a_function_that_is_right_for_the_example_is_not_sent_back_to_it():
-    found = check("hand-python", chain_of("layernorm"), lambda v: [round(a) for a in chain(v)["rmsnorm"]])
-    assert "[1, 2, 3, 4]" in str(entry("failure", "function"))  # where the example itself is wrong
     found = check("hand-python", chain_of("layernorm"), by_heart).verdict
     assert found.failure.endswith(".elsewhere") and "猫 = [1, 2, 3, 4] 是对的" in message(found)
     found = check("geometry-project", lambda v: [-1.5, -0.5, 0.5, 1.5][: len(v)] + [0] * (len(v) - 4)).verdict

@@ -101,9 +101,7 @@ EDGES = {"to_sphere": ("zero", "zero-vector"), "layernorm": ("constant", "consta
 """Function → the check of an agreement about one kind of vector, and the name of breaking it in any way."""
 
 
-def explain(
-    name: str, inputs: Json, observed: Any, probe: Callable, right: dict[str, bool]
-) -> tuple[str, ...]:
+def explain(name: str, inputs: Json, observed: Any, probe: Callable, right: dict[str, bool]) -> tuple[str, ...]:
     """The misconception whose function does what the student's does on all vectors of the check "value".
 
     With a second one where an agreement is broken too, or a list changed. ``right``: check → whether all of

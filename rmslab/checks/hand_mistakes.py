@@ -430,5 +430,6 @@ def with_overwriting(names: tuple[str, ...], vectors: Sequence, observed: Sequen
     told = {OVERWRITTEN, "changed-while-read"} & set(names)
     return names if told or overwritten(vectors, observed) is None else (*names, OVERWRITTEN)
 
+
 IDS = {m for m, *_ in NUMBERS if m} | {m for m, *_ in PLAIN} | {ROUNDED, OVERWRITTEN}
 IDS |= {m for functions in FUNCTIONS.values() for names, _ in functions for m in names}
