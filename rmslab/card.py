@@ -38,7 +38,8 @@ def state(verdict: Verdict) -> str:
         return BLANK
     if verdict.status != GRADED:
         return "error"
-    return "partial" if verdict.points else "failed"
+    practised = not verdict.max_points and any(check.passed for check in verdict.checks)
+    return "partial" if verdict.points or practised else "failed"
 
 
 def plain(number: float) -> str:
@@ -56,8 +57,9 @@ def seen(verdict: Verdict) -> str:
     if "reason" in facts:  # the sentence has a full stop of its own
         facts = facts | {"reason": str(facts["reason"]).rstrip(".。")}
     if "item" in facts:
-        item = facts["item"]
-        facts = facts | {"item": entry("item", item) or entry("step", verdict.step, item) or item}
+        items = facts["item"].split(",")
+        names = [entry("item", item) or entry("step", verdict.step, item) or item for item in items]
+        facts = facts | {"item": "、".join(names)}
     return text("seen", kind(verdict), **facts) if entry("seen", kind(verdict)) else ""
 
 
@@ -218,14 +220,14 @@ def bars(case: dict) -> str:
 
 def checklist(verdict: Verdict) -> str:
     """Every named check with its points; those behind a failed first one wait."""
-    core = verdict.checks[0]
+    core, blank = verdict.checks[0], str(verdict.facts.get("blank", "")).split(",")
     items = []
     for check in verdict.checks:
         label = escape(text("step", verdict.step, check.name))
         if verdict.gated and not core.passed and check is not core:
             items.append(f"<li>· {label}（{escape(text('card', 'waiting'))}）</li>")
             continue
-        sign = "✓" if check.passed else "✗"
+        sign = "✓" if check.passed else "○" if check.name in blank else "✗"
         points = (
             f"（{plain(check.points if check.passed else 0)} / {plain(check.points)}）" if check.points else ""
         )

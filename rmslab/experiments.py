@@ -136,7 +136,7 @@ def worked(token: str = "猫") -> Table:
     """The whole calculation for one token of the sentence, each number computed from those above it."""
     x = SENTENCE[token]
     known, d = chain(x), len(x)
-    plain = " + ".join(f"({v:g})" if v < 0 else f"{v:g}" for v in x)
+    plain = " + ".join(f"(−{-v:g})" if v < 0 else f"{v:g}" for v in x)
     squared = " + ".join(f"{v * v:g}" for v in x)
     off = " + ".join(f"{v * v:g}" for v in known["deviations"])
     rows = [

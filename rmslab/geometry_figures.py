@@ -74,15 +74,20 @@ def called(function: Function, x: Sequence[float]) -> list[float] | None:
     return values if len(values) == len(x) and all(map(math.isfinite, values)) else None
 
 
-def results(base: Sequence[float], functions: Sequence[Function]) -> str:
-    """Every function on a(x + c), for every c of SHIFTS and a of SCALES; NaN where it gives nothing."""
-    values: list[float] = []
-    for shift in SHIFTS:
-        for scale in SCALES:
-            x = [scale * (v + shift) for v in base]
-            for function in functions:
-                values += called(function, x) or [math.nan] * len(x)
-    return thousandths(values)
+def results(base: Sequence[float], functions: Sequence[Function]) -> np.ndarray:
+    """Every function on a(x + c), for every c of SHIFTS and a of SCALES; NaN where it gives nothing.
+
+    Shape: (stops, functions, d).
+    """
+    stops = [[scale * (v + shift) for v in base] for shift in SHIFTS for scale in SCALES]
+    return np.array([[called(function, x) or [math.nan] * len(x) for function in functions] for x in stops])
+
+
+def sound_parts(given: Sequence[np.ndarray]) -> list[bool]:
+    """Which of the three functions are right at every stop of every preset."""
+    right = [results(base, (parts.project, parts.to_sphere, parts.layernorm)) for base in PRESETS.values()]
+    return [all(np.allclose(a[:, i], b[:, i], atol=2e-3) for a, b in zip(given, right, strict=True))
+            for i in range(3)]  # fmt: skip
 
 
 @style()
@@ -102,26 +107,40 @@ def sphere(
     compose = layernorm or (lambda v: to_sphere(project(v)))
     functions = (project, to_sphere, compose)
     start = "偏移"
+    given = [results(base, functions) for base in PRESETS.values()]
     presets = [
-        {"name": name, "base": base, "frame": frame_of(base), "results": results(base, functions)}
-        for name, base in PRESETS.items()
+        {"name": name, "base": base, "frame": frame_of(base), "results": thousandths(grid.ravel())}
+        for (name, base), grid in zip(PRESETS.items(), given, strict=True)
     ]
+    falls, scales, composes = sound_parts(given)
     fig, ax = drawing(8, 5.2)
     x = list(PRESETS[start])
     found = {"x": x} | {
         name: called(function, x)
         for name, function in zip(("projection", "rms", "layer"), functions, strict=True)
     }
-    _scene(ax, frame_of(x), found)
+    _scene(ax, frame_of(x), found, falls)
     told = {name: "没有结果" if v is None else listing(v) for name, v in found.items()}
+    rms = f"RMSNorm {'沿 x 的方向落到球面，得' if scales else '由你的函数算出：'} {told['rms']}；"
+    layer = (
+        f"LayerNorm 先竖直落到超平面，得投影 {told['projection']}，再沿投影的方向落到大圆，得 {told['layer']}。"
+    )
+    if not (falls and composes):
+        layer = f"投影和 LayerNorm 由你的函数算出：{told['projection']}，{told['layer']}。"
+    caption = (
+        "看两条路：圆点（RMSNorm）一直留在 x 的射线上；方块（LayerNorm）先顺着竖直的虚线落到超平面，"
+        "再到大圆。加一个常数只是上下移动 x，方块一动不动，圆点沿球面滑动。"
+    )
+    if not (falls and scales and composes):
+        caption = (
+            "这里画的是你的函数，其中有的还没写完，或与检查要的不同，所以几个点还不在该在的地方。"
+            "先通过上面的检查，再回来看。"
+        )
     return show(
         fig,
         alt="三维图：半径 √3 的球，水平的超平面 Σx = 0 过球心，与球交成大圆；全 1 方向竖直向上。"
-        f"向量 x = {told['x']} 在超平面上方。RMSNorm 沿 x 的方向落到球面，得 {told['rms']}；"
-        f"LayerNorm 先竖直落到超平面，得投影 {told['projection']}，"
-        f"再沿投影的方向落到大圆，得 {told['layer']}。",
-        caption="看两条路：圆点（RMSNorm）一直留在 x 的射线上；方块（LayerNorm）先顺着竖直的虚线落到超平面，"
-        "再到大圆。加一个常数只是上下移动 x，方块一动不动，圆点沿球面滑动。",
+        f"向量 x = {told['x']} 在超平面上方。{rms}{layer}",
+        caption=caption,
         script="sphere",
         data={"presets": presets, "shifts": SHIFTS, "scales": SCALES, "start": start, "azimuth": AZIMUTH,
               "elevation": ELEVATION, "angles": angles},
@@ -135,8 +154,8 @@ def _near(ax: "Axes", at: Callable, points: np.ndarray) -> None:
     ax.plot(*np.where(near > 0, at(points), np.nan), color="#5A82A5", linewidth=0.8, alpha=0.28, zorder=1.35)
 
 
-def _scene(ax: "Axes", frame: np.ndarray, found: dict[str, list[float] | None]) -> None:
-    """The same scene as the live one's first view."""
+def _scene(ax: "Axes", frame: np.ndarray, found: dict[str, list[float] | None], falls: bool) -> None:
+    """The same scene as the live one's first view. ``falls``: the projection stands straight below x."""
     from matplotlib.patches import Circle
 
     middle, radius = np.array([3.9, 2.35]), math.sqrt(frame.shape[1])
@@ -190,7 +209,8 @@ def _scene(ax: "Axes", frame: np.ndarray, found: dict[str, list[float] | None]) 
         foot = points["projection"]
         ax.plot(*np.transpose([x, foot]), color=GREY, linewidth=1.4, linestyle=(0, (4, 3)), zorder=3)
         arrow(ax, tuple(middle), tuple(foot), color="#B87F00", linewidth=2, zorder=3)
-        write(ax, x[0] + 0.14, (x[1] + foot[1]) / 2, "减均值：竖直落下", ha="left", color=GREY, fontsize=9.5)
+        words = "减均值：竖直落下" if falls else "你的 project"
+        write(ax, x[0] + 0.14, (x[1] + foot[1]) / 2, words, ha="left", color=GREY, fontsize=9.5)
     arrow(ax, tuple(middle), tuple(x), color=INK, linewidth=2.2, zorder=4)
     ax.plot(*middle, marker="o", color=INK, markersize=4, zorder=4)
     looks = {
@@ -333,13 +353,23 @@ def sound(to_sphere: Function = parts.to_sphere, layernorm: Function = parts.lay
     packed = [thousandths(w if w is not None else []) for wave in waves.values() for w in wave]
     loud = labels[3 * OFFSETS.index(start) + 1]
     rest = f"，RMSNorm 以后均值是 {number(loud['mean'], 3)}" if loud else ""
+    alt = f"RMSNorm：形状不变，整体放大，偏置也一起放大{rest}；LayerNorm：偏置没有了，波形回到零线两侧，起伏更大。"
+    caption = (
+        "看虚线（均值）：RMSNorm 把它和波形一起放大，一部分“音量”花在了听不见的偏置上；"
+        "LayerNorm 先把它移到零线，所以同样的 RMS，起伏更大、听起来更响。"
+    )
+    as_meant = (
+        given is not None and np.allclose(given, function(wave[0]), atol=2e-3)
+        for wave in waves.values()
+        for given, function in zip(wave[1:], (parts.to_sphere, parts.layernorm), strict=True)
+    )
+    if not all(as_meant):
+        alt = f"RMSNorm 和 LayerNorm 两段由你的函数算出{rest}。"
+        caption = "后两段是你的函数算出的，有的还没写完，或与检查要的不同：先通过上面的检查，再来比较。"
     return show(
         fig,
-        alt=f"三段波形，同一个短音加上直流偏置 {start}。原样：整体偏在零线上方；"
-        f"RMSNorm：形状不变，整体放大，偏置也一起放大{rest}；"
-        "LayerNorm：偏置没有了，波形回到零线两侧，起伏更大。",
-        caption="看虚线（均值）：RMSNorm 把它和波形一起放大，一部分“音量”花在了听不见的偏置上；"
-        "LayerNorm 先把它移到零线，所以同样的 RMS，起伏更大、听起来更响。不播放也不影响后面的学习。",
+        alt=f"三段波形，同一个短音加上直流偏置 {start}。原样：整体偏在零线上方；{alt}",
+        caption=f"{caption}不播放也不影响后面的学习。",
         script="sound",
         data={"rate": RATE, "offsets": OFFSETS, "start": start, "waves": packed, "levels": labels},
     )

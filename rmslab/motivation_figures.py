@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from rmslab.catalogue import text
+from rmslab.checks.motivation_mistakes import measuring, rms
 from rmslab.experiments import Table, unfinished
 from rmslab.picture import (
     BLUE,
@@ -110,12 +111,22 @@ def depth(layer_scales: Callable) -> Picture | Table:
         return unfinished(error)
     if any(found is None for rows in measured.values() for found in rows):
         return Table([], [], text("training", "scales"))
-    return depth_picture(measured)
+    as_meant = all(
+        math.isclose(given, wanted, rel_tol=0.01)
+        for norm in ("无归一化", "RMSNorm")
+        for given, wanted in zip(
+            measured[norm][GAINS.index(1.0)], numbers_of(measuring(rms), 1.0, norm), strict=True
+        )
+    )
+    return depth_picture(measured, as_meant)
 
 
 @style()
-def depth_picture(measured: dict[str, list[list[float]]]) -> Picture:
-    """Left without norm, right with RMSNorm; live: one line, chosen by gain and norm."""
+def depth_picture(measured: dict[str, list[list[float]]], as_meant: bool) -> Picture:
+    """Left without norm, right with RMSNorm; live: one line, chosen by gain and norm.
+
+    ``as_meant``: these are the RMS after each layer, so that words may say what follows from that.
+    """
     fig = new_figure(8, 4.2)
     left, right = fig.subplots(1, 2, sharey=True)
     layers = range(1, DEPTH + 1)
@@ -136,16 +147,25 @@ def depth_picture(measured: dict[str, list[list[float]]]) -> Picture:
                 ax.text(DEPTH + 0.8, values[-1], f"g = {gain:g}", va="center", fontsize=9, color=shade(color))
     left.set_ylabel("这一层输出的 RMS（对数轴）")
     low, high = min(measured["RMSNorm"][0]), max(measured["RMSNorm"][-1])
-    write(right, 19, 1e4, f"五条线都挤在\n{number(low, 2)} 到 {number(high, 2)} 之间", color=INK)
+    if as_meant:
+        write(right, 19, 1e4, f"五条线都挤在\n{number(low, 2)} 到 {number(high, 2)} 之间", color=INK)
     end = {gain: measured["无归一化"][GAINS.index(gain)][-1] for gain in LINES}
     ends = "；".join(f"g = {gain:g} 时是 {number(value, 2)}" for gain, value in end.items())
+    alt = (
+        f"左：无归一化，五条线像扇子一样散开，第 30 层的 RMS，{ends}。右：每层先做 RMSNorm，五条线都是水平的，"
+        f"在 {number(low, 2)} 到 {number(high, 2)} 之间。"
+    )
+    caption = (
+        "没有归一化时，每层只差一点点倍数，30 层就差出十几个数量级，只有 g = 1.41（√2）附近大致持平。"
+        "每层先归一化，线就是平的：大小只取决于这一层，不再累积。曲线由你的 layer_scales 量出。"
+    )
+    if not as_meant:
+        alt = f"左：无归一化，你的 layer_scales 给第 30 层的数，{ends}。右：每层先做 RMSNorm，也由它量出。"
+        caption = "曲线由你的 layer_scales 量出，它给的还不是每层输出的 RMS：先通过上面的检查，再来看。"
     return show(
         fig,
-        alt="两幅折线图，横轴是第 1 到 30 层，纵轴是每层输出的 RMS，对数轴。左：无归一化，"
-        f"五条线像扇子一样散开，第 30 层的 RMS，{ends}。右：每层先做 RMSNorm，五条线都是水平的，"
-        f"在 {number(low, 2)} 到 {number(high, 2)} 之间。",
-        caption="没有归一化时，每层只差一点点倍数，30 层就差出十几个数量级，只有 g = 1.41（√2）附近大致持平。"
-        "每层先归一化，线就是平的：大小只取决于这一层，不再累积。曲线由你的 layer_scales 量出。",
+        alt=f"两幅折线图，横轴是第 1 到 30 层，纵轴是每层输出的 RMS，对数轴。{alt}",
+        caption=caption,
         script="depth",
         data={"gains": GAINS, "norms": list(measured), "scales": [measured[norm] for norm in measured]},
     )

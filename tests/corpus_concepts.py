@@ -527,6 +527,13 @@ literal("shape-of-x", "shape", AXES, "statistic-per-feature", 2.5, batchnorm_sha
 literal("shape-of-nothing", "shape", AXES, None, 2.5, layernorm_shape=(7, 7, 7))
 literal("shape-a-number", "form", AXES, None, 2.5, layernorm_shape=1)
 literal("axes-beyond", "form", AXES, None, 2.5, layernorm_axes=3)
+literal("axes-from-one", "axis", AXES, "axes-from-one", 1.5, batchnorm_axes=(1, 2), layernorm_axes=(3,),
+        rmsnorm_axes=(3,))  # fmt: skip
+literal("axes-from-one-and-exchanged", "axis", AXES, ("axes-from-one", "batchnorm-layernorm-swapped"), 1.5,
+        batchnorm_axes=(3,), batchnorm_shape=(2, 3, 1), layernorm_axes=(1, 2), layernorm_shape=(1, 1, 4),
+        rmsnorm_axes=3)  # fmt: skip
+literal("axes-beyond-and-one-right", "form", AXES, None, 2, layernorm_axes=3, batchnorm_axes=...)
+literal("axes-none", "axis", AXES, None, 2.5, layernorm_axes=())
 literal("axes-in-words", "form", AXES, None, 2.5, layernorm_axes="最后")
 literal("axes-half-filled", "blank", AXES, None, 2, rmsnorm_axes=..., rmsnorm_shape=...)
 literal("axes-as-numbers", "", AXES, None, None, layernorm_axes=2, rmsnorm_axes=-1)
@@ -537,6 +544,7 @@ literal("axes-from-the-end", "", AXES, None, None, batchnorm_axes=(-2, -3))
 literal("finite-the-other-one", "reading", DIVERGENCE, "diverged-not-finite", 1, finite=["无归一化"])
 literal("finite-all", "reading", DIVERGENCE, "all-finite", 1, finite=["无归一化", "LayerNorm", "RMSNorm"])
 literal("finite-rmsnorm-only", "reading", DIVERGENCE, "one-norm-missed", 1, finite=["RMSNorm"])
+literal("finite-none", "reading", DIVERGENCE, "one-norm-missed", 1, finite=[])
 literal("finite-unknown-name", "form", DIVERGENCE, None, 1, finite=["BatchNorm"])
 literal("nan-at-the-end", "reading", DIVERGENCE, "steps-not-first-nan", 1, first_nan_step=100)
 literal("nan-never", "reading", DIVERGENCE, "steps-not-first-nan", 1, first_nan_step=0)
@@ -548,7 +556,8 @@ literal("finite-in-one-line", "", DIVERGENCE, None, None, finite="LayerNorm、RM
 literal("finite-lower-case", "", DIVERGENCE, None, None, finite=("rmsnorm", "layer_norm"), first_nan_step=60)
 
 literal("predictions-half", "blank", PREDICT, None, 0.5, depth=..., nan_step=...)
-literal("predictions-empty-list", "blank", PREDICT, None, 0.75, survivors=[])
+literal("predictions-none-survive", "", PREDICT, None, None, survivors=[])
+literal("predictions-list-not-filled", "blank", PREDICT, None, 0.75, survivors=[...])
 literal("predictions-all-wrong", "", PREDICT, None, None, depth="C", survivors=["无归一化"], nan_step=7000,
         shallow="RMSNorm")  # fmt: skip
 
@@ -725,6 +734,49 @@ project(
     family="side-effect",
 )
 project(
+    "in-place-mean-of-what-is-there",
+    "changed-while-read",
+    """
+    for i in range(len(v)):
+        v[i] -= sum(v) / len(v)
+    return v
+""",
+    family="side-effect",
+)
+project(
+    "in-place-sum",
+    ("sum-not-mean", "list-overwritten"),
+    """
+    m = sum(v)
+    for i in range(len(v)):
+        v[i] -= m
+    return v
+""",
+    family="pair",
+)
+project(
+    "in-place-by-four",
+    ("fixed-width", "list-overwritten"),
+    """
+    m = sum(v) / 4
+    for i in range(len(v)):
+        v[i] -= m
+    return v
+""",
+    family="pair",
+)
+project(
+    "in-place-without-a-return",
+    ("returns-nothing", "list-overwritten"),
+    """
+    m = sum(v) / len(v)
+    for i in range(len(v)):
+        v[i] -= m
+""",
+    family="pair",
+)
+project("array-less-its-sum", "sum-not-mean", "    return np.array(v) - np.sum(v)\n")
+project(
     "integer-mean",
     None,
     """
@@ -754,6 +806,76 @@ sphere(
     return [a / size * math.sqrt(len(v)) for a in v]
 """,
     3,
+)
+sphere(
+    "zero-is-an-error",
+    "zero-vector",
+    """
+    size = math.hypot(*v)
+    if size == 0:
+        raise ValueError("零向量没有方向")
+    return [a / size * math.sqrt(len(v)) for a in v]
+""",
+    3,
+)
+sphere(
+    "zero-is-a-number",
+    "zero-vector",
+    """
+    size = math.hypot(*v)
+    return [a / size * math.sqrt(len(v)) for a in v] if size else 0
+""",
+    3,
+)
+sphere(
+    "zero-not-written-yet",
+    "zero-vector",
+    """
+    size = math.hypot(*v)
+    if size == 0:
+        raise NotImplementedError
+    return [a / size * math.sqrt(len(v)) for a in v]
+""",
+    3,
+)
+sphere(
+    "zero-in-three-dimensions-only",
+    "zero-vector",
+    """
+    size = math.hypot(*v)
+    return [a / size * math.sqrt(len(v)) for a in v] if size else [0, 0, 0][:len(v) - 1]
+""",
+    3,
+)
+sphere(
+    "unit-and-zero-divides",
+    ("unit-length", "zero-vector"),
+    """
+    size = math.sqrt(sum(a ** 2 for a in v))
+    return [a / size for a in v]
+""",
+    family="pair",
+)
+sphere(
+    "in-place-and-zero-divides",
+    ("list-overwritten", "zero-vector"),
+    """
+    size = math.hypot(*v)
+    for i in range(len(v)):
+        v[i] *= math.sqrt(len(v)) / size
+    return v
+""",
+    family="pair",
+)
+sphere(
+    "length-of-what-is-there",
+    "changed-while-read",
+    """
+    for i in range(len(v)):
+        v[i] /= math.hypot(*v) / len(v) ** 0.5 or 1
+    return v
+""",
+    family="side-effect",
 )
 sphere(
     "unit",
@@ -862,6 +984,27 @@ compose(
 """,
     2,
 )
+compose(
+    "constant-is-an-error",
+    "constant-vector",
+    """
+    w = project(v)
+    if not any(w):
+        raise ValueError("常数向量没有方向")
+    return to_sphere(w)
+""",
+    2,
+)
+compose(
+    "unit-and-constant-divides",
+    ("unit-length", "constant-vector"),
+    """
+    w = project(v)
+    size = math.hypot(*w)
+    return [a / size for a in w]
+""",
+    family="pair",
+)
 compose("sphere-first", "wrong-order", "    return project(to_sphere(v))\n")
 compose("only-projected", "no-sphere", "    return project(v)\n")
 compose("only-scaled", "rmsnorm-instead", "    return to_sphere(v)\n")
@@ -904,12 +1047,18 @@ angles("ones-of-length-d", "ones-length-d", 1.5, chi=78.221)
 angles("outputs-at-right-angles", "outputs-perpendicular", 1.5, outputs=90)
 angles("outputs-the-same", "outputs-alike", 1.5, outputs=0)
 angles("slip-that-carries-on", None, 1.5, mao=30, outputs=60)
+angles("nought", None, 1.5, yu=0)  # the cosine, or the angle to the plane
 angles("no-idea", None, 1.5, chi=45)
 
 letters("scale", "scale-carries-over", rms_scaled="C")
 letters("sign", "sign-lost", rms_negated="A")
 letters("shift", "rmsnorm-recentres", rms_shifted="A")
 letters("shift-of-layernorm", "shift-survives-layernorm", layer_shifted="D")
+letters("shift-makes-it-longer", "length-not-fixed", rms_shifted="C")
+letters("length-of-some", "length-not-fixed", 1.4, rms_shifted="C", rms_large_mean="C", rms_constant="C")
+letters("shift-makes-layernorm-longer", "shift-survives-layernorm", layer_shifted="C")
+letters("zero-mean-longer", "zero-mean-differs", zero_mean="C")
+letters("gamma-only-stretches", "gamma-keeps-direction", gamma_direction="C")
 letters("twice", "not-idempotent", rms_twice="C")
 letters("large-mean", "large-mean-centred", rms_large_mean="E")
 letters("constant", "constant-to-zero", rms_constant="E")

@@ -369,9 +369,9 @@ chi_layernorm = dict(mean=1, deviations=[1, -1, -3, 3], variance=2, std=1.414,
 )
 
 wrong(
-    "chi-ln-square-of-the-mean",
-    "statistic",
-    {CHI_LN: ("mean-before-square", 1.5)},
+    "chi-ln-no-variance",  # the square of the mean, or negative squares for negative numbers: who knows
+    "slip",
+    {CHI_LN: (None, 1.5)},
     """
 chi_layernorm = dict(mean=1, deviations=[1, -1, -3, 3], variance=0, std=0, layernorm=...)   # 不能除以 0？
 """,
@@ -423,6 +423,26 @@ wrong(
     {CHI_LN: (None, 2.5)},
     """
 chi_layernorm = dict(mean=1, deviations=[1, -1, -3, 3], variance=4, std=2, layernorm=[0.5, -0.5, -1.5, 1.5])
+""",
+)
+
+wrong(
+    "chi-ln-one-sign-slips",
+    "sign",
+    {CHI_LN: ("sign-lost", 2.5)},
+    """
+chi_layernorm = dict(mean=1, deviations=[1, -1, 3, 3], variance=5, std=2.236,
+                     layernorm=[0.447, -0.447, 1.342, 1.342])
+""",
+)
+
+wrong(
+    "chi-ln-slip-in-a-deviation",
+    "slip",
+    {CHI_LN: (None, 2.5)},
+    """
+chi_layernorm = dict(mean=1, deviations=[1, -1, -2, 3], variance=3.75, std=1.936,
+                     layernorm=[0.516, -0.516, -1.033, 1.549])
 """,
 )
 
@@ -658,11 +678,29 @@ chi_rmsnorm = dict(squares=[4, 0, 4, 16], mean_square=6, rms=2.449, rmsnorm=[2, 
 )
 
 wrong(
+    "chi-rms-doubled-without-signs",
+    "statistic",
+    {CHI_RMS: ("doubled-not-squared", 3.5)},
+    """
+chi_rmsnorm = dict(squares=[4, 0, 4, 8], mean_square=4, rms=2, rmsnorm=[1, 0, -1, 2])
+""",
+)
+
+wrong(
     "chi-rms-slip-in-a-square",
     "slip",
     {CHI_RMS: (None, 3.5)},
     """
-chi_rmsnorm = dict(squares=[4, 0, 4, 8], mean_square=4, rms=2, rmsnorm=[1, 0, -1, 2])
+chi_rmsnorm = dict(squares=[4, 0, 4, 12], mean_square=5, rms=2.236, rmsnorm=[0.894, 0, -0.894, 1.789])
+""",
+)
+
+wrong(
+    "chi-rms-one-sign-slips",
+    "sign",
+    {CHI_RMS: ("sign-lost", 2.5)},
+    """
+chi_rmsnorm = dict(squares=[4, 0, 4, 16], mean_square=6, rms=2.449, rmsnorm=[-0.816, 0, -0.816, 1.633])
 """,
 )
 
@@ -720,18 +758,18 @@ yu = dict(mean=0, variance=1.333, std=1.155, layernorm=[-0.866, 0.866, -0.866, 0
 )
 
 wrong(
-    "yu-square-of-the-mean",
-    "statistic",
-    {YU: ("mean-before-square", 2)},
+    "yu-no-mean-square",
+    "slip",
+    {YU: (None, 2)},
     """
 yu = dict(mean=0, variance=1, std=1, layernorm=[-1, 1, -1, 1], mean_square=0, rms=0, rmsnorm=...)
 """,
 )
 
 wrong(
-    "yu-mean-of-magnitudes",
-    "statistic",
-    {YU: ("mean-absolute", 2.75)},
+    "yu-mean-one",  # of magnitudes, or without the negative numbers
+    "slip",
+    {YU: (None, 2.75)},
     """
 yu = dict(mean=1, variance=2, std=1.414, layernorm=[-1.414, 0, -1.414, 0],
           mean_square=1, rms=1, rmsnorm=[-1, 1, -1, 1])
@@ -1537,6 +1575,72 @@ def layernorm(v):
         v[i] = v[i] - mu
     std = (sum(x * x for x in v) / len(v)) ** 0.5
     return [x / std for x in v]
+""",
+)
+
+wrong_layernorm(
+    "rereads-the-changing-list",
+    "side-effect",
+    "changed-while-read",
+    """
+def layernorm(v):
+    for i in range(len(v)):
+        v[i] = v[i] - sum(v) / len(v)
+    std = (sum(x * x for x in v) / len(v)) ** 0.5
+    for i in range(len(v)):
+        v[i] = v[i] / std
+    return v
+""",
+)
+
+wrong_layernorm(
+    "centres-in-place-and-divides-by-three",
+    "pair",
+    ("n-minus-one", "list-overwritten"),
+    """
+def layernorm(v):
+    mu = sum(v) / len(v)
+    for i in range(len(v)):
+        v[i] -= mu
+    std = (sum(x * x for x in v) / (len(v) - 1)) ** 0.5
+    return [x / std for x in v]
+""",
+)
+
+wrong_rmsnorm(
+    "rereads-the-changing-list",
+    "side-effect",
+    "changed-while-read",
+    """
+def rmsnorm(v):
+    for i in range(len(v)):
+        v[i] /= (sum(a * a for a in v) / len(v)) ** 0.5
+    return v
+""",
+)
+
+wrong_rmsnorm(
+    "in-place-without-a-return",
+    "pair",
+    ("returns-nothing", "list-overwritten"),
+    """
+def rmsnorm(v):
+    rms = (sum(a * a for a in v) / len(v)) ** 0.5
+    for i in range(len(v)):
+        v[i] = v[i] / rms
+""",
+)
+
+wrong_rmsnorm(
+    "in-place-by-four",
+    "pair",
+    ("fixed-width", "list-overwritten"),
+    """
+def rmsnorm(v):
+    rms = (sum(a * a for a in v) / 4) ** 0.5
+    for i in range(len(v)):
+        v[i] = v[i] / rms
+    return v
 """,
 )
 

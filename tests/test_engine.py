@@ -23,6 +23,7 @@ from rmslab import card, catalogue, checks, engine, evidence
 from rmslab.checks import (
     LESSONS,
     STEPS,
+    hand,
     implementation,
     implementation_judge,
     implementation_mistakes,
@@ -360,7 +361,8 @@ IN_CODE = {mistake.id for mistake in MISTAKES}
 for path in Path(checks.__file__).parent.glob("*_mistakes.py"):
     IN_CODE |= getattr(import_module(f"rmslab.checks.{path.stem}"), "IDS", set())
 GROUPS = {step_id.partition("-")[0] for step_id in STEPS}
-"""Kinds of steps; a misconception may have words of its own for each."""
+"""Kinds of steps; a misconception may have words of its own for each, or for a step."""
+PLACES = GROUPS | set(STEPS) | {hand.PRACTICE.id}
 IN_WORDS = catalogue.load()["misconception"]
 
 
@@ -371,15 +373,15 @@ def test_every_misconception_has_words_and_every_word_a_misconception():
 @pytest.mark.parametrize("name", sorted(IN_WORDS))
 def test_words_of_a_misconception(name):
     words = IN_WORDS[name]
-    assert set(words) - {"variant"} - GROUPS == {"name", "symptom", "concept", "next_step", "hints"}
-    for variety in (words, *(words | words.get(group, {}) for group in GROUPS)):
+    assert set(words) - {"variant"} - PLACES == {"name", "symptom", "concept", "next_step", "hints"}
+    for variety in (words, *(words | words.get(place, {}) for place in PLACES)):
         hints = variety["hints"]
         assert len(hints) == len(set(hints)) == 3 and all(hint.strip() for hint in hints)
         for key in ("symptom", "concept", "next_step"):
             assert re.search(r"[\u4e00-\u9fff]", variety[key])
         variety["symptom"].format_map(catalogue._Facts())
-    for group in GROUPS:
-        assert set(words.get(group, {})) <= {"symptom", "concept", "next_step", "hints"}
+    for place in PLACES:
+        assert set(words.get(place, {})) <= {"symptom", "concept", "next_step", "hints"}
 
 
 def test_every_failure_has_words():
@@ -404,7 +406,7 @@ def test_earlier_lessons_do_not_speak_of_code_that_comes_later(group):
 
 def test_words_of_failures_are_whole_and_for_known_steps():
     for kind, words in catalogue.load()["failure"].items():
-        assert set(words) - {"concept", "next_step"} <= GROUPS | set(STEPS), kind
+        assert set(words) - {"concept", "next_step"} <= PLACES, kind
         for own in (words, *(part for part in words.values() if isinstance(part, dict))):
             assert {"concept", "next_step"} <= own.keys(), kind
 

@@ -332,6 +332,35 @@ def test_sphere_draws_the_functions_it_is_given():
     assert figures.sphere(unwritten, unwritten, unwritten).alt
 
 
+def test_sphere_says_of_the_reader_s_functions_only_what_they_do():
+    falls, rays, still = "先竖直落到超平面", "沿 x 的方向落到球面", "方块一动不动"
+    right = figures.sphere()
+    assert falls in right.alt and rays in right.alt and still in right.caption
+
+    def turned(v):
+        return parts.project(parts.to_sphere(v))
+
+    wrong = figures.sphere(layernorm=turned)
+    assert falls not in wrong.alt and rays in wrong.alt and still not in wrong.caption
+    wrong = figures.sphere(lambda v: [a - v[0] for a in v])
+    assert falls not in wrong.alt and rays in wrong.alt and still not in wrong.caption
+    assert wrong.png != right.png
+    wrong = figures.sphere(to_sphere=lambda v: [a / (parts.length(v) or 1) for a in v])
+    assert falls not in wrong.alt and rays not in wrong.alt and still not in wrong.caption
+
+
+def test_sound_says_of_the_reader_s_functions_only_what_they_do():
+    right = figures.sound()
+    assert "偏置没有了" in right.alt and "移到零线" in right.caption
+    for functions in (
+        {"layernorm": parts.to_sphere},
+        {"to_sphere": parts.layernorm},
+        {"layernorm": lambda v: None},
+    ):
+        wrong = figures.sound(**functions)
+        assert "偏置没有了" not in wrong.alt and "移到零线" not in wrong.caption
+
+
 @pytest.mark.parametrize("base", geometry_figures.PRESETS.values())
 def test_frames_are_orthonormal_and_begin_at_the_top_with_all_ones(base):
     frame = geometry_figures.frame_of(base)

@@ -9,7 +9,9 @@ from browser import PANEL, new_page, opened
 from conftest import COURSE, as_bytes, code_cell, solved, source
 from nbconvert import HTMLExporter
 
+from rmslab import geometry_figures
 from rmslab.catalogue import entry
+from rmslab.checks import geometry_parts as parts
 from rmslab.ordering import feedback
 
 
@@ -244,6 +246,37 @@ def test_what_the_sphere_tells(ran):
     figure.get_by_label("整体乘 a").focus()
     page.keyboard.press("ArrowRight")
     assert row(2) == rms and "[1.5, 3, 4.5, 6]" in row(0)
+
+
+def unit(v):
+    return [a / (parts.length(v) or 1) for a in v]
+
+
+def swapped(v):
+    return parts.project(parts.to_sphere(v))
+
+
+@pytest.mark.parametrize(
+    ("functions", "off"),
+    [({}, ""), ({"layernorm": swapped}, "LayerNorm"), ({"to_sphere": unit}, "RMSNorm、LayerNorm"),
+     ({"project": lambda v: [a - v[0] for a in v], "layernorm": parts.layernorm}, "投影")],
+)  # fmt: skip
+def test_the_sphere_tells_only_what_the_reader_s_functions_do(functions, off, chrome, tmp_path):
+    page_file = tmp_path / "sphere.html"
+    shown = geometry_figures.sphere(**functions)._repr_html_()
+    page_file.write_text(f"<!doctype html><meta charset='utf-8'>{shown}", "utf-8")
+    with new_page(chrome) as watched:
+        watched.page.goto(page_file.as_uri())
+        figure = figures(watched.page).first
+        say = figure.locator(".rms-say")
+        say.wait_for()
+        for name in ("偏移", "常数向量", "均值为零", "猫"):
+            figure.get_by_role("button", name=name).click()
+            said = say.inner_text()  # what they do, or that they do something else
+            assert any(words in said for words in ("垂直落到", "极点", "重合")) != ("还不在" in said)
+        figure.get_by_role("button", name="偏移").click()
+        assert (f"给出的{off}还不在该在的地方" if off else "先垂直落到超平面，再到大圆上") in say.inner_text()
+        assert ("垂直落到" in say.inner_text()) == (not off)
 
 
 @for_lessons(*LESSONS)

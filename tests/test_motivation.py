@@ -187,6 +187,8 @@ def test_depth_draws_the_readers_function():
     doubled = motivation_figures.depth(measuring(lambda h: 2 * rms(h)))
     assert doubled.data["scales"][0][0][0] == pytest.approx(2 * right.data["scales"][0][0][0])
     assert right.png != doubled.png
+    assert "五条线都是水平的" in right.alt and "线就是平的" in right.caption
+    assert "水平" not in doubled.alt and "线就是平的" not in doubled.caption
     assert right.png == motivation_figures.depth(plain).png
 
 
@@ -216,3 +218,22 @@ def test_axes_figure_names_the_shapes():
 def test_check_in_a_lesson():
     assert float(check("motivation-scales", plain)) == 4
     assert float(check("motivation-axes", AXES)) == 3
+
+
+def test_a_wrong_literal_is_quoted_as_a_reader_writes_it():
+    def shown(step, **more):
+        return html(judged(step, more))
+
+    assert "[&quot;无归一化&quot;]" in shown("motivation-divergence", finite=["无归一化"])
+    assert "[&quot;RMSNorm&quot;, 3]" in shown("motivation-divergence", finite=["RMSNorm", 3])
+    assert "&quot;最后&quot;" in shown("motivation-axes", layernorm_axes="最后")
+    assert "(1, 2)" in shown("motivation-axes", layernorm_axes=[1, 2])
+    assert "你写的是 ()" in shown("motivation-axes", layernorm_axes=[])
+
+
+def test_axes_that_count_from_one_cost_only_themselves():
+    from_one = {"batchnorm_axes": (1, 2), "layernorm_axes": (3,), "rmsnorm_axes": (3,)}
+    found = judged("motivation-axes", AXES | from_one)
+    assert found.diagnosis == ("axes-from-one",) and found.points == 1.5
+    mixed = judged("motivation-axes", AXES | from_one | {"rmsnorm_axes": (2,)})  # right as it stands
+    assert found.points + 0.5 == mixed.points and "axes-from-one" not in mixed.diagnosis

@@ -72,9 +72,12 @@ def examine(step: str, inputs: Json, observed: Any) -> Failures:
 
 
 def conclude(
-    step: str, inputs: Json, observed: Any, found: Failures, explain: Callable[[list[str]], str | None]
+    step: str, inputs: Json, observed: Any, found: Failures, explain: Callable[[dict[str, bool]], tuple]
 ) -> Verdict:
-    """The verdict from the failures of every check; the first failure gives the card its numbers."""
+    """The verdict from the failures of every check; the first failure gives the card its numbers.
+
+    A list that was changed is told only where all numbers of its check are right.
+    """
     table = POINTS[step]
     passed = {check: not any(found[check]) for check in table}
     core = next(iter(table))
@@ -85,17 +88,22 @@ def conclude(
     if not failing:
         return Verdict(step, points, full, GRADED, checks, gated=True)
     check = failing[0]
-    i, (kind, facts) = next((i, one) for i, one in enumerate(found[check]) if one)
+    failures = [(i, one) for i, one in enumerate(found[check]) if one]
+    i, (kind, facts) = min(failures, key=lambda one: one[1][0] == "list-changed")
     before = sum(len(found[name]) for name in list(table)[: list(table).index(check)])
     facts |= {"index": before + i + 1}
+    if kind == "function" and facts["index"] > 1:
+        kind = "elsewhere"
     status = GRADED
     if kind in ("error", "todo") and points == 0:
         status = status_of({"type": facts["error"], "message": facts["reason"]})
-    name = None if status == BLANK else explain(failing)
-    if kind == "list-changed":  # every number is right
-        name = mistakes.OVERWRITTEN
+    elif kind == "todo":
+        kind = "error"
+    right = {check: all(one is None or one[0] == "list-changed" for one in found[check]) for check in table}
+    diagnosis = () if status == BLANK or kind == "nothing" else explain(right)
+    if kind == "list-changed":
+        diagnosis = (mistakes.OVERWRITTEN, *diagnosis)[:2]
     where = f"{step}.{check}.{kind}"
-    diagnosis = (name,) if name else ()
     case = drawn(step, inputs[check][i], read(observed, check, i)) if status == GRADED else {}
     return Verdict(step, points, full, status, checks, True, diagnosis, failure=where, facts=facts, case=case)
 
@@ -112,8 +120,8 @@ def drawn(step: str, vector: list[float], seen: Any) -> Json:
 def function(step: str, inputs: Json, observed: Any, probe: Callable) -> Verdict:
     """The verdict on ``project(v)`` or ``to_sphere(v)``."""
 
-    def explain(failing: list[str]) -> str | None:
-        return mistakes.explain(NAMES[step], inputs, observed, probe, failing)
+    def explain(right: dict[str, bool]) -> tuple[str, ...]:
+        return mistakes.explain(NAMES[step], inputs, observed, probe, right)
 
     return conclude(step, inputs, observed, examine(step, inputs, observed), explain)
 
@@ -126,11 +134,11 @@ def composition(inputs: Json, observed: Any, probe: Callable) -> Verdict:
     own = examine(step, inputs, observed.get("own"))
     found = {c: [s and o and s for s, o in zip(sound[c], own[c], strict=True)] for c in sound}
 
-    def explain(failing: list[str]) -> str | None:
+    def explain(right: dict[str, bool]) -> tuple[str, ...]:
         def with_sound_parts(given: Json, function: Callable) -> Json:
             return probe(given, function)["sound"]
 
-        return mistakes.explain("layernorm", inputs, observed.get("sound"), with_sound_parts, failing)
+        return mistakes.explain("layernorm", inputs, observed.get("sound"), with_sound_parts, right)
 
     return conclude(step, inputs, observed.get("sound"), found, explain)
 
@@ -188,10 +196,10 @@ def literals(step: str, observed: Any) -> Verdict:
     if not wrong and not empty:
         return Verdict(step, points, full, GRADED, checks)
     item = (wrong or empty)[0]
-    kind = "number" if wrong else "empty"
-    facts = {"item": item, "got": told(values.get(item))}
+    kind, blank = "number" if wrong else "empty", ",".join(empty)
+    facts = {"item": item if wrong else blank, "got": told(values.get(item)), "blank": blank}
     read = letter if step == "geometry-invariance" else (lambda value: value)
-    name = mistakes.of_literal(step, {one: read(values[one]) for one in wrong}, TOLERANCE) if wrong else None
-    diagnosis = (name,) if name else ()
+    given = {one: read(values[one]) for one in wrong}
+    diagnosis = mistakes.of_literal(step, given, TOLERANCE) if wrong else ()
     where = f"{step}.{item}.{kind}"
     return Verdict(step, points, full, GRADED, checks, diagnosis=diagnosis, failure=where, facts=facts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rmslab import evidence
 from rmslab.checks.geometry_parts import angle, layernorm, length, mean, project, to_ones, to_sphere
-from rmslab.checks.hand_mistakes import OVERWRITTEN
+from rmslab.checks.hand_mistakes import OVERWRITTEN, centring, in_place, only, scaling, with_overwriting
 from rmslab.step import Json
 
 
@@ -25,14 +25,6 @@ def rms(v: list[float]) -> float:
 
 def fix_last(v: list[float]) -> list[float]:
     return [*v[:-1], -sum(v[:-1])]
-
-
-def unless_zero(v: list[float], otherwise: Any) -> Any:
-    return to_sphere(v) if any(v) else otherwise
-
-
-def unless_constant(v: list[float], otherwise: Any) -> Any:
-    return layernorm(v) if any(project(v)) else otherwise
 
 
 # (misconception, function that has it), in the order in which they are tried. Dividing the projection by the
@@ -66,14 +58,11 @@ FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
         ("sign-lost", lambda v: [abs(a) for a in project(v)]),
         ("sign-lost", lambda v: times(project(v), -1)),
         ("no-projection", lambda v: list(v)),
+        ("changed-while-read", in_place(centring)),
         ("returns-statistic", mean),
         ("returns-nothing", lambda v: None),
     ),
     "to_sphere": (
-        ("zero-vector", lambda v: times(v, math.sqrt(len(v)) / length(v))),
-        ("zero-vector", lambda v: unless_zero(v, [math.nan] * len(v))),
-        ("zero-vector", lambda v: unless_zero(v, [1.0] * len(v))),
-        ("zero-vector", lambda v: unless_zero(v, None)),
         ("unit-length", lambda v: times(v, 1 / (length(v) or 1))),
         ("radius-d", lambda v: times(v, len(v) / (length(v) or 1))),
         ("fixed-width", lambda v: times(v, 2 / (length(v) or 1))),
@@ -91,14 +80,12 @@ FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
         ("variance-without-centring", lambda v: times(v, 1 / (rms(project(v)) or 1))),
         ("sign-lost", lambda v: [abs(a) for a in to_sphere(v)]),
         ("no-normalisation", lambda v: list(v)),
+        ("changed-while-read", in_place(scaling)),
         ("returns-statistic", length),
         ("returns-statistic", rms),
         ("returns-nothing", lambda v: None),
     ),
     "layernorm": (
-        ("constant-vector", lambda v, project, to_sphere: times(project(v), 1 / rms(project(v)))),
-        ("constant-vector", lambda v, project, to_sphere: unless_constant(v, [math.nan] * len(v))),
-        ("constant-vector", lambda v, project, to_sphere: unless_constant(v, to_sphere(v))),
         ("wrong-order", lambda v, project, to_sphere: project(to_sphere(v))),
         ("no-sphere", lambda v, project, to_sphere: project(v)),
         ("rmsnorm-instead", lambda v, project, to_sphere: to_sphere(v)),
@@ -110,29 +97,39 @@ FUNCTIONS: dict[str, tuple[tuple[str, Callable], ...]] = {
 }  # fmt: skip
 
 
-def explain(name: str, inputs: Json, observed: Any, probe: Callable, failing: list[str]) -> str | None:
-    """The misconception whose function does what the student's does on all vectors of the failing checks."""
-    if not isinstance(observed, dict):
-        return None
+EDGES = {"to_sphere": ("zero", "zero-vector"), "layernorm": ("constant", "constant-vector")}
+"""Function → the check of an agreement about one kind of vector, and the name of breaking it in any way."""
+
+
+def explain(name: str, inputs: Json, observed: Any, probe: Callable, right: dict[str, bool]) -> tuple[str, ...]:
+    """The misconception whose function does what the student's does on all vectors of the check "value".
+
+    With a second one where an agreement is broken too, or a list changed. ``right``: check → whether all of
+    its numbers are right.
+    """
+    check, broken = EDGES.get(name, ("value", ""))
+    edge = (broken,) if broken and not right[check] else ()
+    if right["value"]:
+        return edge
     for misconception, function in FUNCTIONS[name]:
         theirs = probe(inputs, function)
-        if all(
-            isinstance(observed.get(check), list)
-            and len(observed[check]) == len(theirs[check])
-            and all(map(alike, observed[check], theirs[check]))
-            for check in failing
-        ):
-            return misconception
-    return None
+        if all(map(alike, observed["value"], theirs["value"])):
+            if all(map(alike, observed[check], theirs[check])):
+                edge = ()  # it belongs to the same mistake
+            return with_overwriting((misconception, *edge), inputs["value"], observed["value"])[:2]
+    return ()
 
 
 def alike(a: Any, b: Any) -> bool:
     """Whether two observed calls show the same behaviour, up to rounding."""
     if evidence.is_error(a) or evidence.is_error(b):
         return evidence.is_error(a) and evidence.is_error(b) and a["error"]["type"] == b["error"]["type"]
-    if not isinstance(a, dict) or not isinstance(b, dict) or a.get("after") != b.get("after"):
+    if not isinstance(a, dict) or not isinstance(b, dict):
         return False
-    return a.get("kind") == b.get("kind") and same(a.get("y"), b.get("y"))
+    x, y = a.get("y"), b.get("y")
+    if isinstance(y, list) or type(y) in (int, float):
+        return same(x, y)
+    return a.get("kind") == b.get("kind")
 
 
 def same(x: Any, y: Any) -> bool:
@@ -180,6 +177,9 @@ CHOICES: tuple[tuple[str, str, str], ...] = (
     ("scale-carries-over", "rms_scaled", "C"),
     ("sign-lost", "rms_negated", "A"),
     ("rmsnorm-recentres", "rms_shifted", "A"),
+    *(("length-not-fixed", item, "C") for item in
+      ("rms_negated", "rms_shifted", "rms_large_mean", "rms_constant")),
+    ("shift-survives-layernorm", "layer_shifted", "C"),
     ("shift-survives-layernorm", "layer_shifted", "D"),
     ("not-idempotent", "rms_twice", "C"),
     ("not-idempotent", "rms_twice", "D"),
@@ -188,13 +188,15 @@ CHOICES: tuple[tuple[str, str, str], ...] = (
     ("constant-to-zero", "rms_constant", "E"),
     ("constant-to-ones", "layer_constant", "F"),
     ("constant-to-ones", "layer_constant", "A"),
+    ("zero-mean-differs", "zero_mean", "C"),
     ("zero-mean-differs", "zero_mean", "D"),
     ("gamma-keeps-direction", "gamma_direction", "A"),
-)
+    ("gamma-keeps-direction", "gamma_direction", "C"),
+)  # fmt: skip
 
 
-def of_literal(step: str, wrong: dict[str, Any], tolerance: float) -> str | None:
-    """The misconception that explains all wrong items (angles, or letters), else the first one's; or None."""
+def of_literal(step: str, wrong: dict[str, Any], tolerance: float) -> tuple[str, ...]:
+    """The one misconception that explains all wrong items (angles, or letters), else the first one's."""
     by_item = []
     for item, given in wrong.items():
         if step == "geometry-angle":
@@ -202,8 +204,7 @@ def of_literal(step: str, wrong: dict[str, Any], tolerance: float) -> str | None
         else:
             names = [n for n, where, value in CHOICES if where == item and given == value]
         by_item.append(names)
-    common = [name for name in by_item[0] if all(name in names for names in by_item)]
-    return next(iter(common or by_item[0]), None)
+    return only(by_item)
 
 
 def near(given: Any, value: float, tolerance: float) -> bool:
@@ -214,4 +215,5 @@ def near(given: Any, value: float, tolerance: float) -> bool:
 
 
 IDS = {name for functions in FUNCTIONS.values() for name, _ in functions} | {OVERWRITTEN}
+IDS |= {name for _, name in EDGES.values()}
 IDS |= {name for name, *_ in (*ANGLES, *CHOICES)}

@@ -128,8 +128,9 @@ PRACTICE = literals("fresh", 0, fixed(), "")
 
 
 def fresh_vector(source: random.Random) -> list[int]:
-    """A vector of another width than 4, small whole numbers, never constant, mean not 0."""
+    """A vector of small whole numbers, never constant, mean not 0. Its width is not 4, nor is it 5, where
+    dividing by d − 1 and by the width of the examples is the same."""
     while True:
-        vector = [source.randint(-4, 6) for _ in range(source.choice([3, 5, 6]))]
+        vector = [source.randint(-4, 6) for _ in range(source.choice([3, 6, 7]))]
         if sum(vector) and len(set(vector)) > 2:
             return vector

@@ -80,7 +80,7 @@ def told(value: Any) -> str:
         return "[" + ", ".join(map(told, value)) + "]"
     if type(value) in (int, float):
         whole = math.isfinite(value) and abs(value) < 1e6 and value == int(value)
-        return str(int(value)) if whole else number(value)
+        return str(int(value)).replace("-", "−") if whole else number(value)
     return str(value) if isinstance(value, str) else "…" if value is None else str(value.get("type", "?"))
 
 
@@ -88,6 +88,17 @@ def earlier(item: str, x: Sequence[float], values: Json) -> Known:
     """The student's own numbers that come before ``item`` in the chain and can be calculated with."""
     names = list(FORMULAS)[: list(FORMULAS).index(item)]
     return {name: values[name] for name in names if mistakes.usable(values.get(name), name, len(x))}
+
+
+def departure(given: Any, wanted: Value) -> tuple[str, Json]:
+    """(kind, facts) of the first wrong item: too few or too many numbers, some of them wrong, or just wrong."""
+    if not isinstance(given, list) or not isinstance(wanted, list):
+        return "number", {}
+    if len(given) != len(wanted):
+        return "list-width", {"count": len(given), "width": len(wanted)}
+    pairs = enumerate(zip(given, wanted, strict=True), 1)
+    wrong = [str(place) for place, pair in pairs if not agrees(*pair, slack=1e-3)]
+    return ("elements", {"places": "、".join(wrong)}) if 0 < 2 * len(wrong) <= len(given) else ("number", {})
 
 
 def follows_in_shape(item: str, values: Json) -> Any:
@@ -135,15 +146,15 @@ def literals(step: str, inputs: Json, observed: Any) -> Verdict:
     if not wrong and not empty:
         return Verdict(step, points, full, GRADED, checks)
     if not wrong:
-        return Verdict(
-            step, points, full, GRADED, checks, failure=f"{step}.{empty[0]}.empty", facts={"item": empty[0]}
-        )
+        failure, facts = f"{step}.{empty[0]}.empty", {"item": ",".join(empty), "blank": ",".join(empty)}
+        return Verdict(step, points, full, GRADED, checks, failure=failure, facts=facts)
     first = wrong[0]
     diagnosis = mistakes.explain_literals(
         {item: (values[item], earlier(item, x, values) if x else {}) for item in wrong}, x, agrees
     )
-    facts = {"item": first, "got": told(values[first])}
-    failure = f"{step}.{first}.number"
+    kind, facts = departure(values[first], exact[first]) if x else ("number", {})
+    facts |= {"item": first, "got": told(values[first]), "blank": ",".join(empty)}
+    failure = f"{step}.{first}.{kind}"
     return Verdict(step, points, full, GRADED, checks, diagnosis=diagnosis, failure=failure, facts=facts)
 
 
@@ -185,7 +196,7 @@ def _seen(name: str, observed: Any, i: int) -> Any:
 
 
 def _first_failure(name: str, inputs: Json, observed: Any) -> tuple[str, Json] | None:
-    """(kind, facts) of the first vector on which the function is wrong."""
+    """(kind, facts) of the first vector on which the function is wrong; a changed list counts least."""
     for i, vector in enumerate(inputs["vectors"]):
         seen = _seen(name, observed, i)
         if not isinstance(seen, dict):
@@ -205,10 +216,9 @@ def _first_failure(name: str, inputs: Json, observed: Any) -> tuple[str, Json] |
         if len(y) != len(vector):
             return "length", {"name": name, "got": len(y), "width": len(vector)}
         if not agrees(y, chain(vector)[name], slack=1e-3):
-            return "function", {"name": name, "got": told(y), "index": i + 1}
-        if seen.get("after") != [float(v) for v in vector]:
-            return "list-changed", {"name": name, "got": told(seen.get("after"))}
-    return None
+            return "elsewhere" if i else "function", {"name": name, "got": told(y), "index": i + 1}
+    changed = mistakes.overwritten(inputs["vectors"], observed[name])
+    return None if changed is None else ("list-changed", {"name": name, "got": told(changed)})
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -217,8 +227,7 @@ def _same(a: Any, b: Any) -> bool:
         return evidence.is_error(a) and evidence.is_error(b) and a["error"]["type"] == b["error"]["type"]
     if not isinstance(a, dict) or not isinstance(b, dict):
         return False
-    same_after = a.get("after") == b.get("after")
     x, y = a.get("y"), b.get("y")
     if isinstance(y, list) or type(y) in (int, float):
-        return same_after and agrees(x, y, slack=2e-3)
-    return same_after and a.get("kind") == b.get("kind")
+        return agrees(x, y, slack=2e-3)
+    return a.get("kind") == b.get("kind")

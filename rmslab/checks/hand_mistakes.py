@@ -14,6 +14,9 @@ from rmslab.step import Json
 
 Wrong = Callable[[list[float], Known], Value]
 
+UNNAMED = ""
+"""A slip that has no name here. Where it gives the same number as a misconception, nothing is named."""
+
 
 def over(values: Sequence[float], by: float) -> list[float]:
     return [v / by for v in values]
@@ -23,10 +26,13 @@ def over(values: Sequence[float], by: float) -> list[float]:
 NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
     ("sum-not-mean", "mean", lambda x, k: sum(x)),
     ("mean-absolute", "mean", lambda x, k: mean([abs(v) for v in x])),
+    (UNNAMED, "mean", lambda x, k: mean([v for v in x if v > 0])),  # the negative numbers left out
+    ("fixed-width", "mean", lambda x, k: sum(x) / 4),
     ("sign-lost", "deviations", lambda x, k: [abs(v - k["mean"]) for v in x]),
     ("sign-lost", "deviations", lambda x, k: [k["mean"] - v for v in x]),
     ("sign-lost", "deviations", lambda x, k: [v + k["mean"] for v in x]),
     ("n-minus-one", "variance", lambda x, k: sum(v * v for v in k["deviations"]) / (len(x) - 1)),
+    ("fixed-width", "variance", lambda x, k: sum(v * v for v in k["deviations"]) / 4),
     ("sum-not-mean", "variance", lambda x, k: sum(v * v for v in k["deviations"])),
     ("variance-without-centring", "variance", lambda x, k: mean([v * v for v in x])),
     ("mean-absolute", "variance", lambda x, k: mean([abs(v) for v in k["deviations"]])),
@@ -34,6 +40,7 @@ NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
     ("sign-lost", "variance", lambda x, k: mean([v * abs(v) for v in k["deviations"]])),
     ("no-root", "std", lambda x, k: k["variance"]),
     ("n-minus-one", "std", lambda x, k: math.sqrt(sum(v * v for v in k["deviations"]) / (len(x) - 1))),
+    ("fixed-width", "std", lambda x, k: math.sqrt(sum(v * v for v in k["deviations"]) / 4)),
     ("sum-not-mean", "std", lambda x, k: math.sqrt(sum(v * v for v in k["deviations"]))),
     ("no-root", "layernorm", lambda x, k: over(k["deviations"], k["variance"])),
     ("multiplied-by-rms", "layernorm", lambda x, k: [v * k["std"] for v in k["deviations"]]),
@@ -44,14 +51,17 @@ NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
         "layernorm",
         lambda x, k: over(k["deviations"], k["std"] * math.sqrt(len(x) / (len(x) - 1))),
     ),
+    ("fixed-width", "layernorm", lambda x, k: over(k["deviations"], k["std"] * math.sqrt(len(x) / 4))),
     ("sum-not-mean", "layernorm", lambda x, k: over(k["deviations"], k["std"] * math.sqrt(len(x)))),
     ("sign-lost", "layernorm", lambda x, k: [abs(v) / k["std"] for v in k["deviations"]]),
     ("sign-lost", "layernorm", lambda x, k: [-v / k["std"] for v in k["deviations"]]),
     ("sign-lost", "squares", lambda x, k: [v * abs(v) for v in x]),
     ("doubled-not-squared", "squares", lambda x, k: [2 * v for v in x]),
+    ("doubled-not-squared", "squares", lambda x, k: [2 * abs(v) for v in x]),
     ("mean-absolute", "squares", lambda x, k: [abs(v) for v in x]),
     ("layernorm", "squares", lambda x, k: [v * v for v in k["deviations"]]),
     ("sum-not-mean", "mean_square", lambda x, k: sum(k["squares"])),
+    ("fixed-width", "mean_square", lambda x, k: sum(k["squares"]) / 4),
     ("n-minus-one", "mean_square", lambda x, k: sum(k["squares"]) / (len(x) - 1)),
     ("mean-before-square", "mean_square", lambda x, k: mean(x) ** 2),
     ("mean-absolute", "mean_square", lambda x, k: mean([abs(v) for v in x])),
@@ -61,6 +71,7 @@ NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
     ("sum-not-mean", "rms", lambda x, k: math.sqrt(sum(k["squares"]))),
     ("mean-absolute", "rms", lambda x, k: mean([abs(v) for v in x])),
     ("layernorm", "rms", lambda x, k: k["std"]),
+    ("fixed-width", "rms", lambda x, k: math.sqrt(sum(k["squares"]) / 4)),
     ("n-minus-one", "rms", lambda x, k: math.sqrt(sum(k["squares"]) / (len(x) - 1))),
     ("mean-before-square", "rms", lambda x, k: mean(x)),
     ("no-root", "rmsnorm", lambda x, k: over(x, k["mean_square"])),
@@ -68,6 +79,7 @@ NUMBERS: tuple[tuple[str, str, Wrong], ...] = (
     ("layernorm", "rmsnorm", lambda x, k: k["layernorm"]),
     ("layernorm", "rmsnorm", lambda x, k: over(k["deviations"], k["rms"])),
     ("sum-not-mean", "rmsnorm", lambda x, k: over(x, k["rms"] * math.sqrt(len(x)))),
+    ("fixed-width", "rmsnorm", lambda x, k: over(x, k["rms"] * math.sqrt(len(x) / 4))),
     ("mean-absolute", "rmsnorm", lambda x, k: over(x, mean([abs(v) for v in x]))),
     ("maximum-not-mean", "rmsnorm", lambda x, k: over(x, max(abs(v) for v in x))),
     ("n-minus-one", "rmsnorm", lambda x, k: over(x, k["rms"] * math.sqrt(len(x) / (len(x) - 1)))),
@@ -132,9 +144,14 @@ def explain_literals(
 
     ``wrong``: item → (the student's literal, the student's own numbers before it).
     """
-    by_item = [_of_item(item, x, given, known, agrees) for item, (given, known) in wrong.items()]
+    return only([_of_item(item, x, given, known, agrees) for item, (given, known) in wrong.items()])
+
+
+def only(by_item: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The one name common to all items, else the first item's; none where several are as likely."""
     common = [name for name in by_item[0] if all(name in names for names in by_item)]
-    return tuple((common or by_item[0])[:1])
+    names = set(common or by_item[0])
+    return tuple(names - {UNNAMED}) if len(names) == 1 else ()
 
 
 def _of_item(
@@ -152,9 +169,20 @@ def _of_item(
                     continue
                 if fits:
                     found.append(name)
+        if not found and signs_slipped(given, numbers[item]):
+            found.append("sign-lost")
         if not found and any(agrees(given, rough) for rough in _rough(item, x, numbers)):
             found.append(ROUNDED)
     return found
+
+
+def signs_slipped(given: Any, right: Value) -> bool:
+    """Whether a list departs from the right one only by the signs of some numbers."""
+    if not isinstance(given, list) or not isinstance(right, list) or len(given) != len(right):
+        return False
+    if not all(type(g) in (int, float) for g in given):
+        return False
+    return all(abs(abs(g) - abs(r)) <= 1.5e-3 for g, r in zip(given, right, strict=True))
 
 
 def rounded(value: Value, digits: int) -> Value:
@@ -294,6 +322,31 @@ def around_fixed_mean(v: list[float]) -> list[float]:
     return over(shifted, math.sqrt(sum(a * a for a in shifted) / 4))
 
 
+def in_place(*changes: Callable[[list[float]], Callable[[float], float]]) -> Function:
+    """Changes a copy of the list number by number; each change reads the list as it is by then."""
+
+    def run(v: list[float]) -> list[float]:
+        v = list(v)
+        for change in changes:
+            for i in range(len(v)):
+                v[i] = change(v)(v[i])
+        return v
+
+    return run
+
+
+def centring(v: list[float]) -> Callable[[float], float]:
+    return lambda a: a - mean(v)
+
+
+def scaling(v: list[float]) -> Callable[[float], float]:
+    return lambda a: a / math.sqrt(mean_square(v))
+
+
+def standardising(v: list[float]) -> Callable[[float], float]:
+    return lambda a: (a - mean(v)) / math.sqrt(variance(v))
+
+
 # (misconceptions, function that has them), in the order in which they are tried.
 FUNCTIONS: dict[str, tuple[tuple[tuple[str, ...], Function], ...]] = {
     "rmsnorm": (
@@ -302,6 +355,7 @@ FUNCTIONS: dict[str, tuple[tuple[tuple[str, ...], Function], ...]] = {
         (("variance-without-centring",), lambda v: over(v, math.sqrt(variance(v) * len(v) / (len(v) - 1)))),
         *combined([("", itself, mean_square), ("layernorm", centred, variance),
                    ("variance-without-centring", itself, variance)]),
+        (("changed-while-read",), in_place(scaling)),
         (("mean-absolute",), lambda v: over(v, mean([abs(a) for a in v]))),
         (("mean-before-square",), lambda v: over(v, abs(mean(v)))),
         (("mean-before-square",), lambda v: over(v, mean(v))),
@@ -322,6 +376,10 @@ FUNCTIONS: dict[str, tuple[tuple[tuple[str, ...], Function], ...]] = {
         *combined([("", centred, variance), ("variance-without-centring", itself, variance),
                    ("layernorm-half-done", centred, mean_square)]),
         (("layernorm-half-done",), centred),
+        (("changed-while-read",), in_place(standardising)),
+        (("changed-while-read",), in_place(centring, scaling)),
+        (("changed-while-read",), lambda v: rmsnorm(in_place(centring)(v))),
+        (("changed-while-read",), lambda v: in_place(scaling)(centred(v))),
         (("mean-absolute",), lambda v: over(centred(v), mean([abs(a) for a in centred(v)]))),
         (("fixed-width",), around_fixed_mean),
         (("fixed-width",), at_most_four(layernorm)),
@@ -350,12 +408,28 @@ def explain_function(
     for misconceptions, function in FUNCTIONS[name]:
         theirs = probe(inputs, function, function)[name]
         if len(here) == len(theirs) and all(map(same, here, theirs)):
-            return misconceptions
+            return with_overwriting(misconceptions, inputs["vectors"], here)
     return ()
 
 
 OVERWRITTEN = "list-overwritten"
-"""Not a function to compare with: the numbers are right, and the list that was given is not as it was."""
+"""Not a function to compare with: whatever the numbers are, the list that was given is not as it was."""
 
-IDS = {m for m, *_ in NUMBERS} | {m for m, *_ in PLAIN} | {ROUNDED, OVERWRITTEN}
+
+def overwritten(vectors: Sequence[Sequence[float]], observed: Sequence[Any]) -> list | None:
+    """What the first list that a function changed has become; None where it left all of them alone."""
+    for vector, seen in zip(vectors, observed, strict=False):
+        after = seen.get("after") if isinstance(seen, dict) else None
+        if isinstance(after, list) and after != [float(v) for v in vector]:
+            return after
+    return None
+
+
+def with_overwriting(names: tuple[str, ...], vectors: Sequence, observed: Sequence[Any]) -> tuple[str, ...]:
+    """The misconceptions, and that the lists were changed where they were and none of them says so."""
+    told = {OVERWRITTEN, "changed-while-read"} & set(names)
+    return names if told or overwritten(vectors, observed) is None else (*names, OVERWRITTEN)
+
+
+IDS = {m for m, *_ in NUMBERS if m} | {m for m, *_ in PLAIN} | {ROUNDED, OVERWRITTEN}
 IDS |= {m for functions in FUNCTIONS.values() for names, _ in functions for m in names}

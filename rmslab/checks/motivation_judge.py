@@ -33,16 +33,20 @@ RTOL = 1e-3
 
 
 def is_blank(value: Any) -> bool:
-    return value is None or value in ("", []) or (isinstance(value, list) and any(map(is_blank, value)))
+    """An empty list is an answer: none of them."""
+    return value is None or value == "" or (isinstance(value, list) and any(map(is_blank, value)))
 
 
 def told(value: Any) -> str:
-    """A literal as a reader writes it."""
+    """A literal as a reader writes it: names in a list, numbers in a tuple."""
+    if isinstance(value, list) and any(isinstance(v, str) for v in value):
+        return "[" + ", ".join(map(told, value)) + "]"
     if isinstance(value, list):
         return "(" + ", ".join(map(told, value)) + ("," if len(value) == 1 else "") + ")"
     if type(value) in (int, float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e6 else number(value)
-    return f"“{value}”" if isinstance(value, str) else str((value or {}).get("type", "…"))
+        whole = value == int(value) and abs(value) < 1e6
+        return str(int(value)).replace("-", "−") if whole else number(value)
+    return f'"{value}"' if isinstance(value, str) else str((value or {}).get("type", "…"))
 
 
 # --- literals ---------------------------------------------------------------------------------------------
@@ -69,7 +73,9 @@ def of_literals(step: str, verdict: Callable[[Json, Json], Found], inputs: Json,
         return Verdict(step, points, full, GRADED, checks)
     item = wrong[0]
     kind, facts, diagnosis = found[item]
-    facts = {"item": item, "got": told(values.get(item))} | facts
+    facts = {"item": item, "got": told(values.get(item)), "blank": ",".join(empty)} | facts
+    if kind == "empty":
+        facts["item"] = facts["blank"]
     return Verdict(
         step, points, full, GRADED, checks, diagnosis=diagnosis, failure=f"{step}.{item}.{kind}", facts=facts
     )
@@ -80,22 +86,35 @@ def predict(inputs: Json, values: Json) -> Found:
     return dict.fromkeys(PREDICT)
 
 
-def indices(value: Any, rank: int) -> list[int] | None:
+def first_axis(answers: dict[str, Any], rank: int) -> int:
+    """How the answers number the first axis: 1 where ``rank`` is among them, 0 is not, and none is right."""
+    used = [v for value in answers.values() for v in (value if isinstance(value, list) else [value])]
+    from_one = rank in used and all(type(v) in (int, float) and v >= 1 for v in used if v is not None)
+    right = any(indices(answers[norm], rank) == wanted for norm, wanted in RIGHT_AXES.items())
+    return int(from_one and not right)
+
+
+def indices(value: Any, rank: int, first: int = 0) -> list[int] | None:
     """Axes as a sorted list without repetition: 2, (2,), -1 and [-1] all mean the last of three."""
     value = value if isinstance(value, list) else [value]
-    if not all(type(v) in (int, float) and v == int(v) and -rank <= v < rank for v in value):
+    if not all(type(v) in (int, float) and v == int(v) for v in value):
         return None
-    return sorted({int(v) % rank for v in value})
+    value = [int(v) - first for v in value]
+    return sorted({v % rank for v in value}) if all(-rank <= v < rank for v in value) else None
 
 
 def axes(inputs: Json, values: Json) -> Found:
     """Axes; and the shape that follows from them, or from the student's own, with the reduced axes kept."""
     found: Found = {}
     full = inputs["shape"]
+    first = first_axis({norm: values.get(f"{norm}_axes") for norm in NORMS}, len(full))
     for norm, right in RIGHT_AXES.items():
-        own = indices(values.get(f"{norm}_axes"), len(full))
+        own = indices(values.get(f"{norm}_axes"), len(full), first)
         if own is None:
             found[f"{norm}_axes"] = ("axes", {}, ())
+        elif first:
+            reason = () if own == right else mistakes.explain_axes(norm, own)
+            found[f"{norm}_axes"] = ("number", {}, ("axes-from-one", *reason))
         else:
             found[f"{norm}_axes"] = None if own == right else ("number", {}, mistakes.explain_axes(norm, own))
         shape = values.get(f"{norm}_shape")

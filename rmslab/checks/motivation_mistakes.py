@@ -138,7 +138,7 @@ AXES: tuple[tuple[str, str, list[int]], ...] = (
 DIVERGENCE = ("diverged-not-finite", "all-finite", "one-norm-missed", "steps-not-first-nan", "loss-not-step")
 
 IDS = {name for name, _ in FUNCTIONS} | {name for name, *_ in AXES} | set(DIVERGENCE)
-IDS |= {"no-keepdim", "statistic-per-feature", "reduced-not-kept"}
+IDS |= {"axes-from-one", "no-keepdim", "statistic-per-feature", "reduced-not-kept"}
 
 
 def explain_function(

@@ -29,6 +29,14 @@ const mean = v => v.reduce((a, b) => a + b, 0) / v.length;
 const length = v => Math.hypot(...v);
 const apart = (a, b) => length(a.map((v, i) => v - b[i]));
 
+// which of the reader's results are what they are meant to be, so that words say only what is so
+function right({ x, projection, rms, layer }) {
+  const foot = x.map(v => v - mean(x));
+  const onSphere = v => v.map(a => length(v) > 1e-9 ? a * Math.sqrt(v.length) / length(v) : 0);
+  const near = (a, b) => Boolean(a) && apart(a, b) < 0.01;
+  return { projection: near(projection, foot), rms: near(rms, onSphere(x)), layer: near(layer, onSphere(foot)) };
+}
+
 // --- drawing ---
 
 function draw(pen, width, height) {
@@ -120,7 +128,7 @@ function draw(pen, width, height) {
   if (projection) {
     if (!x.far && apart(found.x, found.projection) > 0.02) {
       kit.line(pen, x.point, projection.point, colors.grey, 1.5, [5, 4]);
-      corner(pen, origin, projection.point, x.point);
+      if (right(found).projection) corner(pen, origin, projection.point, x.point);
     }
     kit.arrow(pen, origin, projection.point, LOOK.projection.color, 2.2);
   }
@@ -223,12 +231,18 @@ function tell() {
     : [name, "（函数还没有写，或在这里报错）", "", ""]));
   const angle = length(x) ? Math.acos(Math.max(-1, Math.min(1, cosine))) * 180 / Math.PI : 0;
   const known = x.length === 3 || data.angles ? `，与全 1 方向夹角 ${number(angle, 3)}°` : "";
-  const parts = [length(x) ? `x 的均值是 ${number(mean(x), 3)}${known}。` : "x 是零向量，没有方向，两种输出都是 0。"];
-  if (rms && layer && length(x)) {
-    if (length(layer) < 0.01)
+  const parts = [length(x) ? `x 的均值是 ${number(mean(x), 3)}${known}。` : "x 是零向量，没有方向。"];
+  const as = right(found);
+  if (as.projection && as.rms && as.layer) {
+    if (!length(x)) parts.push("两种输出都是 0。");
+    else if (length(layer) < 0.01)
       parts.push(`x 就在全 1 方向上：RMSNorm 落在${mean(x) > 0 ? "上" : "下"}极点，LayerNorm 落到原点。`);
     else if (apart(rms, layer) < 0.02) parts.push("x 已经在超平面上，两种结果重合。");
     else parts.push("RMSNorm 留在 x 的方向上；LayerNorm 先垂直落到超平面，再到大圆上。");
+  } else {
+    const off = [["投影", "projection"], ["RMSNorm", "rms"], ["LayerNorm", "layer"]]
+      .filter(([, part]) => found[part] && !as[part]).map(([name]) => name);
+    if (off.length) parts.push(`你的函数给出的${off.join("、")}还不在该在的地方：先通过上面的检查。`);
   }
   say(parts.join(""));
 }

@@ -1,0 +1,111 @@
+"""Lesson 02: what the cards say of hand-written numbers, and practice on fresh tokens."""
+
+import random
+
+import pytest
+
+from rmslab import check, experiments
+from rmslab.card import html, message
+from rmslab.checks import hand
+from rmslab.checks.hand_formulas import chain
+
+CHI = dict(mean=1, deviations=[1, -1, -3, 3], variance=5, std=2.236, layernorm=[0.447, -0.447, -1.342, 1.342])
+
+
+def fresh(width: int) -> experiments.Fresh:
+    """The first token of that width."""
+    return next(token for token in map(experiments.fresh_token, range(99)) if len(token.x) == width)
+
+
+def rounded(known: dict) -> dict:
+    return {k: [round(v, 3) for v in value] if isinstance(value, list) else round(value, 3)
+            for k, value in known.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("deviations", "places"),
+    [([1, -1, 3, 3], "3"), ([1, -1, -2, 3], "3"), ([1, -2, -3, 4], "2、4"), ([2, -1, -3, 3], "1")],
+)
+def test_a_list_with_a_few_wrong_numbers_says_which(deviations, places):
+    found = check("hand-chi-layernorm", CHI | {"deviations": deviations}).verdict
+    assert f"第 {places} 个不对" in html(found)
+
+
+def test_a_list_with_hardly_anything_right_does_not_count_numbers():
+    assert "第" not in message(check("hand-chi-layernorm", CHI | {"deviations": [7, 7, 7, 3]}).verdict)
+
+
+def test_a_list_of_another_width_says_so():
+    shown = message(check("hand-chi-layernorm", CHI | {"deviations": [1, -1, -3]}).verdict)
+    assert "3 个数" in shown and "4 个" in shown
+
+
+def test_one_minus_sign_everywhere():
+    shown = html(check("hand-chi-layernorm", CHI | {"deviations": [-9, -1.5, 2, 7]}).verdict)
+    assert "[−9, −1.500, 2, 7]" in shown
+    shown = html(check("geometry-project", lambda v: [a - sum(v) for a in v]).verdict)
+    assert "−9" in shown and "-9" not in shown
+    shown = html(check("motivation-axes", dict(layernorm_axes=(-9,))).verdict)
+    assert "(−9,)" in shown
+
+
+def test_a_function_that_is_right_for_the_example_is_not_sent_back_to_it():
+    found = check("hand-python", chain_of("layernorm"), by_heart).verdict
+    assert found.failure.endswith(".elsewhere") and "猫 = [1, 2, 3, 4] 是对的" in message(found)
+    found = check("geometry-project", lambda v: [-1.5, -0.5, 0.5, 1.5][: len(v)] + [0] * (len(v) - 4)).verdict
+    assert found.failure.endswith(".elsewhere")
+
+
+def chain_of(name):
+    return lambda v: chain(v)[name]
+
+
+def by_heart(v):
+    return chain(v)["rmsnorm"] if len(v) == 4 else [9 + a for a in v]
+
+
+# --- fresh tokens -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [3, 6, 7])
+def test_a_fresh_token_divided_by_the_old_width(width):
+    token = fresh(width)
+    right = chain(token.x)
+    for item in ("mean", "variance", "mean_square"):
+        verdict = token.check({item: round(right[item] * width / 4, 3)}).verdict
+        assert verdict.diagnosis == ("fixed-width",), (item, token.x)
+        assert "不是这个 token 的宽度" in html(verdict)
+    for item, factor in (("std", (width / 4) ** 0.5), ("rms", (width / 4) ** 0.5)):
+        assert token.check({item: round(right[item] * factor, 3)}).verdict.diagnosis == ("fixed-width",)
+    for item in ("layernorm", "rmsnorm"):
+        given = [round(v * (4 / width) ** 0.5, 3) for v in right[item]]
+        assert token.check({item: given}).verdict.diagnosis == ("fixed-width",)
+
+
+def test_no_fresh_token_hides_the_old_width():
+    """At width 5, to divide by 4 is also to divide by d − 1."""
+    widths = {len(hand.fresh_vector(random.Random(i))) for i in range(99)}
+    assert widths == {3, 6, 7}
+
+
+def test_half_of_a_fresh_token():
+    token = fresh(3)
+    known = rounded(chain(token.x))
+    score = token.check({k: known[k] for k in ("mean_square", "rms", "rmsnorm")})
+    shown = score._repr_html_()
+    assert "部分通过" in shown and "还没通过" not in shown
+    assert "均值 mean、方差 variance、标准差 std、LayerNorm 输出”还空着" in shown
+    assert shown.count("✓") == 3 and shown.count("○") == 4 and "✗" not in shown
+    wrong = token.check({"rms": known["rms"], "mean": known["mean"] + 0.7})._repr_html_()
+    assert "部分通过" in wrong and wrong.count("✗") == 1 and wrong.count("○") == 5
+    assert token.check(known).verdict.passed
+    assert "还没通过" in token.check({"mean": known["mean"] + 0.7})._repr_html_()
+
+
+def test_all_that_is_empty_is_named():
+    shown = html(check("hand-chi-layernorm", CHI | {"std": ..., "layernorm": [...] * 4}).verdict)
+    assert "标准差 std、LayerNorm 输出”还空着" in shown and shown.count("○") == 2
+    shown = html(check("geometry-angle", dict(mao=24.1, chi=..., yu=90, outputs=...)).verdict)
+    assert "吃与全 1 方向的夹角、猫的两种输出之间的夹角”还空着" in shown
+    shown = html(check("motivation-predict", dict(depth="A", survivors=[], nan_step=3, shallow=...)).verdict)
+    assert "“浅一些、慢一些时谁更低”还空着" in shown
