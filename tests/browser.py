@@ -183,7 +183,7 @@ class Notebook:
                 f"() => [...{PANEL}.content.model.cells]"
                 ".filter(c => c.type === 'code' && c.sharedModel.source.trim())"
                 ".every(c => c.executionCount !== null)",
-                timeout=120_000,
+                timeout=300_000,
             )
         except TimeoutError:
             pytest.fail(f"Run All did not get through {self.path}: {self.page.evaluate(STATE)}")
