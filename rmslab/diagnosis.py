@@ -25,14 +25,14 @@ def explain(
     mistakes: Sequence[Mistake],
     matches: Callable[[tuple[type, ...]], bool],
     pairs: Iterable[tuple[Mistake, Mistake]] = (),
-) -> tuple[str, ...]:
-    """Ids of the mistake, or else of the pair among ``pairs``, for which ``matches`` holds; else ``()``.
+) -> tuple[Mistake, ...]:
+    """The mistake, or else the pair among ``pairs``, for which ``matches`` holds; else ``()``.
 
-    ``mistakes`` are in the order of the course's labels ①–⑤, so of a pair the earlier one is named first.
+    ``mistakes`` are in the order of the course's labels ①–⑤, and so is a pair.
     """
     for candidate in chain(((m,) for m in mistakes), pairs):
         if matches(tuple(m.part for m in candidate)):
-            return tuple(m.id for m in candidate)
+            return candidate
     return ()
 
 

@@ -3892,7 +3892,7 @@ class RMSNorm(nn.LayerNorm):
 
 # --- P: two mistakes of different families ----------------------------------------------------------------
 
-wrong("P-layernorm-in-half", "pair", NORM, ("half-statistics", "layernorm"), """
+wrong("P-layernorm-in-half", "pair", NORM, ("layernorm", "half-statistics"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3968,7 +3968,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-half-and-eps-outside", "pair", NORM, ("half-statistics", "epsilon-outside"), """
+wrong("P-half-and-eps-outside", "pair", NORM, ("epsilon-outside", "half-statistics"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -3998,7 +3998,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-half-and-sum", "pair", NORM, ("half-statistics", "sum-not-mean"), """
+wrong("P-half-and-sum", "pair", NORM, ("sum-not-mean", "half-statistics"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -4012,7 +4012,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-upcast-in-forward-and-layernorm", "pair", NORM, ("half-statistics", "layernorm"), """
+wrong("P-upcast-in-forward-and-layernorm", "pair", NORM, ("layernorm", "half-statistics"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -4025,6 +4025,122 @@ class RMSNorm(nn.Module):
 
     def forward(self, x):
         return (self._norm(x.float()) * self.weight).to(x.dtype)
+""")
+
+wrong("P-unit-length-in-half", "pair", NORM, ("sum-not-mean", "no-epsilon"), """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, h):
+        return h / h.norm(dim=-1, keepdim=True)
+
+    def forward(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""")
+
+wrong("P-unit-length-in-half-plus-eps", "pair", NORM, ("sum-not-mean", "epsilon-outside"), """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, h):
+        return h / (h.norm(dim=-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""")
+
+wrong("P-unit-length-in-half-clamped", "pair", NORM, ("sum-not-mean", "half-statistics"), """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, h):
+        return h / h.norm(dim=-1, keepdim=True).clamp(min=self.eps)
+
+    def forward(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""")
+
+wrong("P-unit-length-in-half-by-hand", "pair", NORM, ("sum-not-mean", "no-epsilon"), """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, h):
+        return h / (h * h).sum(-1, keepdim=True).sqrt()
+
+    def forward(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""")
+
+wrong("P-layernorm-eps-outside-in-half", "pair", NORM, ("layernorm", "epsilon-outside"), """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, h):
+        h = h - h.mean(-1, keepdim=True)
+        return h / (h.pow(2).mean(-1, keepdim=True).sqrt() + self.eps)
+
+    def forward(self, x):
+        return (self._norm(x) * self.weight).to(x.dtype)
+""")
+
+wrong("P-matrix-product-with-weight", "scaling", FORWARD, ("weight-summed-over", "dtype-not-restored"), """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, x):
+        x = x.float()
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return self._norm(x) @ self.weight
+""")
+
+wrong("P-matrix-product-with-weight-restored", "scaling", FORWARD, "weight-summed-over", """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, x):
+        x = x.float()
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return (self._norm(x) @ self.weight).to(x.dtype)
+""")
+
+wrong("P-matrix-product-with-weight-in-half", "scaling", FORWARD, ("weight-summed-over", "norm-returns-half"), """
+class RMSNorm(nn.Module):
+    def __init__(self, hidden_size, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(hidden_size))
+
+    def _norm(self, x):
+        x = x.float()
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        return self._norm(x).to(x.dtype) @ self.weight
 """)
 
 wrong("P-tokens-axis-and-eps-outside", "pair", NORM, ("mean-over-tokens", "epsilon-outside"), """
@@ -4166,7 +4282,7 @@ class RMSNorm(nn.Module):
         return self._norm(x)
 """)
 
-wrong("P-no-root-and-unpacking", "pair", NORM, ("fixed-rank", "no-root"), """
+wrong("P-no-root-and-unpacking", "pair", NORM, ("no-root", "fixed-rank"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -4182,7 +4298,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("P-max-norm-eps-outside-in-half", "pair", NORM, ("half-statistics", "maximum-not-mean"), """
+wrong("P-max-norm-eps-outside-in-half", "pair", NORM, ("maximum-not-mean", "half-statistics"), """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()

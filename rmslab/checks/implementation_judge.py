@@ -25,6 +25,7 @@ WEIGHT = {"parameter": 3.0, "shape": 1.0, "ones": 1.0, "alone": 1.0}
 NORM = {"value": 4.0, "epsilon": 2.0, "precision": 2.0, "gradient": 1.0, "purity": 1.0}
 FORWARD = {"value": 4.0, "dtype": 2.0, "gradient": 1.0, "purity": 1.0}
 MODULE = {"value": 2.0, "epsilon": 1.0, "dtype": 1.0, "training": 1.0, "purity": 1.0}
+ABOUT_PRECISION = ("precision", "dtype")
 
 
 @dataclass(frozen=True)
@@ -343,9 +344,16 @@ class Comparison:
     """One answer's failing checks beside what a mistake shows on them, case by case, failures first."""
 
     def __init__(
-        self, inputs: Json, observed: Any, probe: Callable, cases: str, target: str, found: Findings
+        self,
+        inputs: Json,
+        observed: Any,
+        probe: Callable,
+        cases: str,
+        target: str,
+        found: Findings,
+        first: str,
     ) -> None:
-        self.inputs, self.observed, self.probe = inputs, observed, probe
+        self.inputs, self.observed, self.probe, self.first = inputs, observed, probe, first
         self.cases, self.target, self.found = cases, target, found
         self.failing = [check for check, group in found.items() if any(group)]
         places = [(check, k) for check in self.failing for k in range(len(found[check]))]
@@ -444,7 +452,12 @@ class Comparison:
         if not all(self.fits(place, parts) for place in self.places):
             return False
         theirs = examine_all(self.inputs, evidence_of(self.probe, self.all, parts))
-        return [check for check, group in theirs.items() if any(group)] == self.failing
+        return [check for check in self.found if any(theirs[check])] == self.failing
+
+    def shown_first(self, named: tuple[Mistake, ...], mode: tuple[type, ...]) -> list[Mistake]:
+        """Of a pair, first what explains by itself the failure that the reader is shown."""
+        shown = next(place for place in self.failures if place[0] == self.first)
+        return sorted(named, key=lambda m: not self.fits(shown, (*mode, m.part)))
 
 
 def without_norm(observed: Any) -> bool:
@@ -462,10 +475,24 @@ def diagnose(
     target: str,
     examine_all: Callable[[Json, Any], Findings],
     found: Findings,
+    first: str,
 ) -> tuple[str, ...]:
-    """Mistakes that fail the same checks in the same way, made in ``_norm`` or else in ``forward``."""
-    compared = Comparison(inputs, observed, probe, cases, target, found)
-    inline = (mistakes.AllInForward,)
+    """Mistakes that fail the same checks in the same way, made in ``_norm`` or else in ``forward``.
+
+    ``first`` is the failing check whose counterexample the reader is shown. Where precision is wrong as well,
+    as a third mistake, the other two are found without its checks.
+    """
+
+    def named(found: Findings) -> tuple[str, ...]:
+        return name_mistakes(Comparison(inputs, observed, probe, cases, target, found, first), examine_all)
+
+    full = {check: group for check, group in found.items() if check not in ABOUT_PRECISION}
+    third = first in full and any(any(found.get(check, ())) for check in ABOUT_PRECISION)
+    return named(found) or (named(full) if third else ())
+
+
+def name_mistakes(compared: Comparison, examine_all: Callable[[Json, Any], Findings]) -> tuple[str, ...]:
+    inline, observed, target = (mistakes.AllInForward,), compared.observed, compared.target
     modes = [inline] if without_norm(observed) else [(), inline] if target == "own" else [()]
     for mode, two in [(mode, False) for mode in modes] + [(modes[0], True)]:
         named = explain(
@@ -474,7 +501,7 @@ def diagnose(
             compared.likely(mode) if two else (),
         )
         if named:
-            return named
+            return tuple(m.id for m in compared.shown_first(named, mode))
     return ()
 
 
@@ -490,7 +517,7 @@ def plain(step: str, table: dict[str, float], target: str) -> Callable[[Json, An
             step,
             table,
             found,
-            lambda first, failed: diagnose(inputs, observed, probe, target, target, examined, found),
+            lambda first, failed: diagnose(inputs, observed, probe, target, target, examined, found, first),
         )
 
     return verdict
@@ -521,7 +548,7 @@ def forward(inputs: Json, observed: Any, probe: Callable) -> Verdict:
         "rmsnorm-forward",
         FORWARD,
         found,
-        lambda first, failed: diagnose(inputs, observed, probe, "forward", target, examined, found),
+        lambda first, failed: diagnose(inputs, observed, probe, "forward", target, examined, found, first),
     )
 
 
@@ -604,7 +631,8 @@ def weight(inputs: Json, observed: Any, probe: Callable) -> Verdict:
 
     def diagnosis(first: str, failed: Any) -> tuple[str, ...]:
         # No pairs: a constructed module shows nothing but its weight.
-        return explain(mistakes.MISTAKES, lambda parts: alike(seen, shown(evidence_of(probe, given, parts))))
+        named = explain(mistakes.MISTAKES, lambda parts: alike(seen, shown(evidence_of(probe, given, parts))))
+        return tuple(m.id for m in named)
 
     seen = shown(observed)
     return conclude("rmsnorm-weight", WEIGHT, found, diagnosis)

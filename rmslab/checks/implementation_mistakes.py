@@ -958,6 +958,12 @@ class _:
 
 
 @mistake("weight-summed-over", "scaling")
+class _:  # which raises where the weight is of another dtype
+    def scale(self, normalized, x):
+        return normalized @ self.weight
+
+
+@mistake("weight-summed-over", "scaling")
 class _:
     def scale(self, normalized, x):
         return (normalized * self.weight).sum(-1, keepdim=True)
