@@ -32,6 +32,7 @@ from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript, cores
 from rmslab import card, engine, evidence
 from rmslab.catalogue import text
 from rmslab.checks import LESSONS, steps_of
+from rmslab.shell import misread
 from rmslab.step import BLANK, Step, Verdict, status_of
 
 REMEMBERED = 1000
@@ -140,9 +141,7 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
     verdict = judge_once(step, lesson, observed)
     broken = next((o for o in transcript.outputs.get(answer, ()) if o.get("output_type") == "error"), None)
     if broken and evidence.is_error(observed):  # the answer's own error says more than the name it left unset
-        facts = {"error": str(broken.get("ename")), "reason": str(broken.get("evalue"))[:300]}
-        status = status_of({"type": facts["error"], "message": facts["reason"]})
-        verdict = Verdict(step.id, 0.0, step.points, status, failure="error", facts=facts)
+        verdict = unfinished(step, answer, rebuilt, broken)
     verdict = replace(verdict, facts=private(verdict.facts), case={})
     kept = asdict(verdict)
     message = card.message(verdict)
@@ -150,6 +149,16 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
         step.id, verdict.points, verdict.max_points, verdict.status, "+".join(verdict.diagnosis), message,
         kept, transcript.printed.get(step.id, ""),
     )  # fmt: skip
+
+
+def unfinished(step: Step, answer: str, rebuilt: Rebuilt, broken: dict[str, Any]) -> Verdict:
+    """The verdict where the cell with the answer ended in an error."""
+    error = {"ename": str(broken.get("ename")), "evalue": str(broken.get("evalue"))[:300]}
+    cell = next(c for c in rebuilt.notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == answer)
+    facts = {"error": error["ename"], "reason": error["evalue"]}
+    kind, facts = misread(error, cell.source) or ("cell", facts)
+    status = status_of({"type": error["ename"], "message": error["evalue"]})
+    return Verdict(step.id, 0.0, step.points, status, failure=kind, facts=facts)
 
 
 def judge_once(step: Step, lesson: Lesson, observed: Any) -> Verdict:

@@ -6,6 +6,7 @@ student's code and :func:`judge` in its own process, on inputs that nobody has s
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -81,7 +82,11 @@ def judge(step: Step, inputs: Json, observed: Any) -> Verdict:
     if evidence.is_error(observed):  # the test cell itself raised, before any probe
         error = observed["error"]
         facts = {"error": error.get("type"), "reason": error.get("message")}
-        return Verdict(step.id, 0.0, step.points, status_of(error), failure="error", facts=facts)
+        missing = re.match(r"name '(\w+)' is not defined", str(error.get("message")))
+        failure = "error"
+        if error.get("type") == "NameError" and missing and missing[1] in step.arguments:
+            failure, facts["name"] = "undefined", missing[1]
+        return Verdict(step.id, 0.0, step.points, status_of(error), failure=failure, facts=facts)
     try:
         return step.judge(inputs, observed)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError):

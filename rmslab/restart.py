@@ -83,9 +83,10 @@ def is_experiment(cell: dict[str, Any]) -> bool:
 def inside(path: Path, report: Path) -> None:
     """The fresh process: run the notebook, write one JSON line per step to ``report``."""
     from rmslab import card
+    from rmslab.catalogue import text
     from rmslab.checks import steps_of
     from rmslab.engine import check
-    from rmslab.shell import Shell
+    from rmslab.shell import Shell, misread
 
     notebook = load(path)
     shell = Shell.instance()
@@ -96,6 +97,8 @@ def inside(path: Path, report: Path) -> None:
             for output in shell.run(source(cell)):
                 if output["output_type"] == "error":
                     told = f"第 {number} 个单元格报错：{output['ename']}: {one_line(output['evalue'])}"
+                    if found := misread(output, source(cell)):
+                        told = f"第 {number} 个单元格：{text('seen', found[0], **found[1])}"
                     lines.write(json.dumps({"error": told}) + "\n")
                     lines.flush()
         for step in steps_of(lesson_of(notebook, path)):

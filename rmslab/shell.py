@@ -8,6 +8,7 @@ import base64
 import builtins
 import io
 import json
+import re
 import sys
 from typing import Any
 
@@ -20,7 +21,9 @@ MAX_TEXT = 100_000
 MAX_DATA = 2_000_000
 MAX_CELL = 8_000_000
 MAX_OUTPUTS = 500
-"""Characters of one stream, of one rich output and of one cell; outputs of one cell."""
+MAX_QUOTED = 120
+"""Characters of one stream, of one rich output and of one cell; outputs of one cell;
+characters of a line that a message quotes."""
 
 Output = dict[str, Any]
 
@@ -145,3 +148,14 @@ class Shell(InteractiveShell):
 
     def ask_exit(self) -> None:
         raise SystemExit
+
+
+def misread(error: Output, source: str) -> tuple[str, Output] | None:
+    """What kind of mistake keeps Python from reading a cell, and where: a key of the catalogue, and facts."""
+    words = re.fullmatch(r"(.*) \(<(?:ipython-input[^>]*|tokenize)>, line (\d+)\)", error["evalue"], re.DOTALL)
+    if error["ename"] not in ("SyntaxError", "IndentationError", "TabError") or not words:
+        return None
+    number, lines = int(words[2]), source.splitlines()
+    wrong = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    facts = {"error": error["ename"], "reason": words[1], "lineno": number, "wrong": wrong[:MAX_QUOTED]}
+    return "syntax" if error["ename"] == "SyntaxError" else "indentation", facts

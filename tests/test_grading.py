@@ -1,6 +1,7 @@
 """From handed-in files to grades, with real processes: exact scores, and nobody hurts anybody else."""
 
 import csv
+import html
 import html.parser
 import io
 import json
@@ -31,6 +32,7 @@ from conftest import (
     python,
     released,
     running_with,
+    source,
     with_class,
 )
 from nbgrader.api import Gradebook
@@ -736,6 +738,36 @@ def test_exceptions_of_every_kind_are_errors_and_no_crash(error, few_mistakes):
 def test_a_cell_that_breaks_its_process_is_left_out(cell):
     found = ran(cell)
     assert points(found) == list(FULL.values()) and found.fatal.get("c0") in ("crashed", None)
+
+
+NORM_LINE = "    def _norm(self, x: torch.Tensor) -> torch.Tensor:"
+
+
+@pytest.mark.parametrize(
+    "change, failure, words",
+    [
+        ((NORM_LINE, NORM_LINE + "\n        retrun x"), "syntax", "行写法有误，Python 读不懂：“retrun x”"),
+        ((NORM_LINE, NORM_LINE[:-1]), "syntax", "读不懂：“def _norm(self, x: torch.Tensor) -> torch.Tensor”（expected ':'）"),
+        ((NORM_LINE, " " + NORM_LINE), "indentation", "行的缩进有误：“def _norm(self, x: torch.Tensor) -> torch.Tensor:”"),
+        ((NORM_LINE, "\t" + NORM_LINE.lstrip()), "indentation", "行的缩进有误"),
+        ((NORM_LINE, "    scale = 1 / 0\n" + NORM_LINE), "cell", "这一格运行到中途报了 ZeroDivisionError"),
+        (("class RMSNorm(", "class RMSnorm("), "undefined", "没有找到 RMSNorm。"),
+    ],
+)
+def test_an_error_that_leaves_the_class_undefined_has_words_of_its_own(change, failure, words, tmp_path):
+    notebook = with_class(change)
+    lesson = grader.Lesson.prepare(COURSE, Classroom(tmp_path), LESSON)
+    rebuilt = grader.rebuild(lesson.master, as_bytes(notebook))
+    transcript = POOL[0].run(rebuilt.notebook, lesson.inputs, 20, 2000)
+    for step in lesson.steps:
+        told = grader.judge(step, lesson, rebuilt, transcript)
+        assert (told.status, told.verdict["failure"]) == ("error", failure)
+        assert words in told.message and "输入上无法运行" not in told.message
+        assert html.escape(words) in pages.step_card(told)
+    if failure in ("syntax", "indentation"):
+        line = int(re.search(r"第 (\d+) 行", told.message)[1])
+        quoted = re.search("“(.*?)”", told.message)[1]
+        assert source(find(notebook, "rmsnorm-class")).splitlines()[line - 1].strip() == quoted
 
 
 def test_evidence_before_the_inputs_are_known_is_a_crash():
