@@ -32,6 +32,7 @@ from rmslab.picture import (
     tint,
     write,
 )
+from rmslab.prediction import Unknown
 from rmslab.tiny_gpt import NORMS
 from rmslab.training import Run, look
 
@@ -91,14 +92,22 @@ def numbers_of(layer_scales: Callable, gain: float, norm: str) -> list[float] | 
     return found if good else None
 
 
+def is_rms(found: list[float], norm: str) -> bool:
+    """Whether these numbers for gain 1 are the RMS after each layer."""
+    right = numbers_of(measuring(rms), 1.0, norm)
+    return all(math.isclose(given, wanted, rel_tol=0.01) for given, wanted in zip(found, right, strict=True))
+
+
 def depth_result(layer_scales: Callable) -> str:
     """The answer to the first prediction, as the reader's function measures it: gain 1, no norm."""
     try:
         found = numbers_of(layer_scales, 1.0, "无归一化")
     except Exception as error:
-        return unfinished(error).note
+        return Unknown(unfinished(error).note)
     if found is None:
-        return text("training", "scales")
+        return Unknown(text("training", "scales"))
+    if not is_rms(found, "无归一化"):
+        return Unknown(text("training", "other_scales"))
     letter = "A" if found[-1] > 30 else "B" if found[-1] < 1 / 30 else "C"
     return text("training", "depth", letter=letter, first=number(found[0], 2), last=number(found[-1], 2))
 
@@ -111,13 +120,7 @@ def depth(layer_scales: Callable) -> Picture | Table:
         return unfinished(error)
     if any(found is None for rows in measured.values() for found in rows):
         return Table([], [], text("training", "scales"))
-    as_meant = all(
-        math.isclose(given, wanted, rel_tol=0.01)
-        for norm in ("无归一化", "RMSNorm")
-        for given, wanted in zip(
-            measured[norm][GAINS.index(1.0)], numbers_of(measuring(rms), 1.0, norm), strict=True
-        )
-    )
+    as_meant = all(is_rms(measured[norm][GAINS.index(1.0)], norm) for norm in ("无归一化", "RMSNorm"))
     return depth_picture(measured, as_meant)
 
 
@@ -161,7 +164,7 @@ def depth_picture(measured: dict[str, list[list[float]]], as_meant: bool) -> Pic
     )
     if not as_meant:
         alt = f"左：无归一化，你的 layer_scales 给第 30 层的数，{ends}。右：每层先做 RMSNorm，也由它量出。"
-        caption = "曲线由你的 layer_scales 量出，它给的还不是每层输出的 RMS：先通过上面的检查，再来看。"
+        caption = text("training", "other_scales")
     return show(
         fig,
         alt=f"两幅折线图，横轴是第 1 到 30 层，纵轴是每层输出的 RMS，对数轴。{alt}",

@@ -6,8 +6,12 @@ from typing import Any
 from rmslab.catalogue import text
 
 
+class Unknown(str):
+    """Why there is no result yet that a prediction could be compared with."""
+
+
 class Prediction:
-    """Shown in a notebook as one line: the question, what was predicted, what came out."""
+    """Shown in a notebook as one line: the question, what was predicted, what came out (or why nothing did)."""
 
     def __init__(self, question: str, predicted: Any, result: Any):
         self.question, self.predicted, self.result = question, predicted, result
@@ -17,6 +21,8 @@ class Prediction:
         return self.predicted is not ... and self.predicted is not None
 
     def __repr__(self) -> str:
+        if isinstance(self.result, Unknown):
+            return text("prediction", "unknown", question=self.question, reason=self.result)
         said = str(self.predicted) if self.recorded else text("prediction", "none")
         return text("prediction", "line", question=self.question, predicted=said, result=self.result)
 

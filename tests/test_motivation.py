@@ -14,6 +14,7 @@ from rmslab.checks.motivation_mistakes import FUNCTIONS, measuring, rms
 from rmslab.engine import check, judge, observe
 from rmslab.experiments import Table
 from rmslab.picture import Picture
+from rmslab.prediction import predicted
 from rmslab.step import VISIBLE_SEED
 
 SEEDS = (VISIBLE_SEED, "秘密", "another", "3")
@@ -196,6 +197,24 @@ def test_depth_draws_the_readers_function():
 def test_depth_says_so_where_there_is_nothing_to_draw(answer):
     shown = motivation_figures.depth(lambda x, layers: answer)
     assert isinstance(shown, Table) and "layer_scales" in shown.note
+
+
+def test_depth_is_compared_with_the_prediction_only_where_it_can_be_trusted():
+    def shown(layer_scales):
+        return repr(predicted("30 层以后？", "A", motivation_figures.depth_result(layer_scales)))
+
+    assert "你的预测：A" in shown(plain) and "结果：B" in shown(plain)
+    wrong = (
+        lambda x, layers: [rms(layer(x)) for layer in layers],  # every layer on the input
+        measuring(lambda h: 2 * rms(h)),
+        lambda x, layers: None,
+        lambda x, layers: layers.missing,
+    )
+    for layer_scales in wrong:
+        assert "预测：" not in shown(layer_scales) and "结果：" not in shown(layer_scales)
+    for layer_scales in wrong[:2]:
+        assert "layer_scales 还没有通过上面的检查" in shown(layer_scales)
+        assert "不能信" in motivation_figures.depth(layer_scales).caption
 
 
 def test_depth_of_an_unfinished_function():
