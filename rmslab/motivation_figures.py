@@ -170,7 +170,12 @@ def depth_picture(measured: dict[str, list[list[float]]], as_meant: bool) -> Pic
         alt=f"两幅折线图，横轴是第 1 到 30 层，纵轴是每层输出的 RMS，对数轴。{alt}",
         caption=caption,
         script="depth",
-        data={"gains": GAINS, "norms": list(measured), "scales": [measured[norm] for norm in measured]},
+        data={
+            "gains": GAINS,
+            "norms": list(measured),
+            "scales": [measured[norm] for norm in measured],
+            "trusted": as_meant,
+        },
     )
 
 

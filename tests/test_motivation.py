@@ -187,7 +187,7 @@ def test_depth_draws_the_readers_function():
     assert isinstance(right, Picture) and right.script == "depth"
     doubled = motivation_figures.depth(measuring(lambda h: 2 * rms(h)))
     assert doubled.data["scales"][0][0][0] == pytest.approx(2 * right.data["scales"][0][0][0])
-    assert right.png != doubled.png
+    assert right.png != doubled.png and right.data["trusted"] and not doubled.data["trusted"]
     assert "五条线都是水平的" in right.alt and "线就是平的" in right.caption
     assert "水平" not in doubled.alt and "线就是平的" not in doubled.caption
     assert right.png == motivation_figures.depth(plain).png

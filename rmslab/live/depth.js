@@ -1,5 +1,5 @@
 // One line: RMS after each layer for the chosen gain and norm; the same gain under the other norms stays pale.
-const { gains, norms, scales } = data;
+const { gains, norms, scales, trusted } = data;
 const { colors } = kit;
 const look = {
   无归一化: [colors.vermilion, "circle"], BatchNorm: [colors.green, "square"],
@@ -50,7 +50,9 @@ const say = kit.readout();
 const update = () => {
   const values = scales[norm][gain], ratio = values[depth - 1] / values[0];
   const trend = ratio > 100 ? "越深越大" : ratio < 0.01 ? "越深越小" : "深浅差不多";
-  say(`g = ${gains[gain]}，${norms[norm]}：第 1 层的 RMS 是 ${tell(values[0])}，第 ${depth} 层是 ${tell(values[depth - 1])}，${trend}。`);
+  const chosen = `g = ${gains[gain]}，${norms[norm]}：`, [first, last] = [tell(values[0]), tell(values[depth - 1])];
+  say(chosen + (trusted ? `第 1 层的 RMS 是 ${first}，第 ${depth} 层是 ${last}，${trend}。`
+    : `你的 layer_scales 给第 1 层 ${first}，给第 ${depth} 层 ${last}。它还没有通过上面的检查，先不要信。`));
   picture.redraw();
 };
 kit.slider({
