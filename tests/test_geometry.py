@@ -6,11 +6,12 @@ import re
 import pytest
 import torch
 
-from rmslab import check, engine
+from rmslab import check, engine, geometry_experiments
 from rmslab.card import html, message
 from rmslab.catalogue import entry
 from rmslab.checks import geometry, geometry_judge, geometry_mistakes, steps_of
 from rmslab.checks import geometry_parts as parts
+from rmslab.prediction import predicted
 from rmslab.step import BLANK
 
 SEEDS = ("visible", "a", "b", "c")
@@ -170,3 +171,29 @@ def test_the_card_draws_the_failing_vector_and_a_grader_keeps_it():
     assert "<svg" in html(score.verdict) and "[1, 2, 3, 4]" in html(score.verdict)
     private = html(score.verdict, private=True)
     assert "<svg" not in private and "[1, 2, 3, 4]" not in private
+
+
+# --- experiments ------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_compared_only_with_what_can_be_trusted():
+    def shown(project, to_sphere):
+        return repr(predicted("倒过来？", "是", geometry_experiments.swapped(project, to_sphere)))
+
+    def unit(v):
+        return [a / parts.length(v) for a in v]
+
+    assert "你的预测：是" in shown(parts.project, parts.to_sphere) and "√d = 2" in shown(parts.project, parts.to_sphere)
+    assert "to_sphere 还没有通过上面的检查" in shown(parts.project, unit)
+    assert "project 还没有通过上面的检查" in shown(lambda v: [a - v[0] for a in v], parts.to_sphere)
+    for pair in ((parts.project, unit), (lambda v: v[9], parts.to_sphere)):
+        assert "预测：" not in shown(*pair) and "结果：" not in shown(*pair)
+
+
+def test_first_guesses_say_which_function_cannot_be_trusted():
+    def unit(v):
+        return [a / 9 for a in v]
+
+    assert geometry_experiments.guesses({}, parts.to_sphere, parts.layernorm).note == ""
+    assert geometry_experiments.guesses({}, unit, parts.layernorm).note.startswith("to_sphere 还没有通过")
+    assert geometry_experiments.guesses({}, unit, unit).note.startswith("to_sphere、layernorm 还没有通过")
