@@ -17,6 +17,7 @@ from rmslab.checks.hand_formulas import chain
 from rmslab.compare import numbers
 from rmslab.corpus import Corpus
 from rmslab.diagnosis import answer
+from rmslab.prediction import Unknown
 from rmslab.table import table
 from rmslab.tiny_gpt import NORMS, TinyGPT, gpt2_start
 from rmslab.trace import Trace, trace
@@ -59,6 +60,18 @@ def sentence(cls: type[nn.Module]) -> Table:
         for token, a, b in zip(SENTENCE, x, y, strict=True)
     ]
     return Table(["token", "x", "RMS(x)", "输出", "RMS(输出)"], rows)
+
+
+def sentence_rms(cls: type[nn.Module]) -> list[str] | str:
+    """RMS of the three outputs, as the last column of :func:`sentence`; unknown while they are not right."""
+    shown, x = sentence(cls), torch.tensor(list(SENTENCE.values()))
+    if not shown.rows:
+        return Unknown(shown.note)
+    right = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
+    y = cls(4)(x).detach().to(right.dtype)
+    if y.shape != right.shape or not torch.allclose(y, right, atol=2e-3):
+        return Unknown(text("experiment", "unsound", names="RMSNorm"))
+    return [row[-1] for row in shown.rows]
 
 
 def overflow(cls: type[nn.Module]) -> Table:

@@ -19,7 +19,7 @@ from conftest import LESSON, SHOWS, answered, find, marks, python, released, sou
 from nbclient import NotebookClient
 from nbgrader.utils import determine_grade
 
-from rmslab import card, catalogue, checks, engine, evidence
+from rmslab import card, catalogue, checks, engine, evidence, experiments
 from rmslab.checks import (
     LESSONS,
     STEPS,
@@ -32,6 +32,7 @@ from rmslab.checks import (
 from rmslab.compare import alike
 from rmslab.diagnosis import answer
 from rmslab.engine import Score
+from rmslab.prediction import predicted
 from rmslab.step import BLANK, GRADED, Verdict
 
 MISTAKES = implementation_mistakes.MISTAKES
@@ -552,3 +553,28 @@ def test_private_cards_hold_no_input_and_no_expected_value():
                     compared += 1
                     assert hidden not in shown, (mistake.id, step.id)
     assert compared > 50
+
+
+def test_sizes_are_compared_with_the_prediction_only_where_the_class_is_right():
+    class Right(implementation_mistakes.RMSNormInParts):
+        pass
+
+    class Centred(Right):
+        def centre(self, x):
+            return x - x.mean(-1, keepdim=True)
+
+    class Summed(Right):
+        def scale(self, normalized, x):
+            return normalized @ self.weight
+
+    class Unfinished(Right):
+        def forward(self, x):
+            raise NotImplementedError("TODO 3")
+
+    def shown(cls):
+        return repr(predicted("RMS？", 1, experiments.sentence_rms(cls)))
+
+    assert "你的预测：1" in shown(Right) and "1.000" in shown(Right)
+    for cls in (Centred, Summed):
+        assert "RMSNorm 还没有通过上面的检查" in shown(cls) and "结果：" not in shown(cls)
+    assert "TODO 3" in shown(Unfinished) and "结果：" not in shown(Unfinished)
