@@ -143,7 +143,8 @@ def run_grade(options: argparse.Namespace) -> None:
             Course.find(), classroom, options.lesson, options.student, options.jobs, options.force,
             float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask, pool,
         )  # fmt: skip
-    print(f"评完 {len(results)} 份。接下来：autograder report --csv 成绩.csv --html 全班.html")
+    folder = options.classroom or "classroom"
+    print(f"评完 {len(results)} 份。接下来：autograder report --csv {folder}/成绩.csv --html {folder}/全班.html")
 
 
 def run_report(options: argparse.Namespace) -> None:
