@@ -143,8 +143,8 @@ def run_grade(options: argparse.Namespace) -> None:
             Course.find(), classroom, options.lesson, options.student, options.jobs, options.force,
             float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask, pool,
         )  # fmt: skip
-    folder = options.classroom or "classroom"
-    print(f"评完 {len(results)} 份。接下来：autograder report --csv {folder}/成绩.csv --html {folder}/全班.html")
+    place = options.classroom or "classroom"
+    print(f"评完 {len(results)} 份。接下来：autograder report --csv {place}/成绩.csv --html {place}/全班.html")
 
 
 def run_report(options: argparse.Namespace) -> None:
