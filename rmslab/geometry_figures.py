@@ -353,7 +353,10 @@ def sound(to_sphere: Function = parts.to_sphere, layernorm: Function = parts.lay
     packed = [thousandths(w if w is not None else []) for wave in waves.values() for w in wave]
     loud = labels[3 * OFFSETS.index(start) + 1]
     rest = f"，RMSNorm 以后均值是 {number(loud['mean'], 3)}" if loud else ""
-    alt = f"RMSNorm：形状不变，整体放大，偏置也一起放大{rest}；LayerNorm：偏置没有了，波形回到零线两侧，起伏更大。"
+    alt = (
+        f"RMSNorm：形状不变，整体放大，偏置也一起放大{rest}；"
+        "LayerNorm：偏置没有了，波形回到零线两侧，起伏更大。"
+    )
     caption = (
         "看虚线（均值）：RMSNorm 把它和波形一起放大，一部分“音量”花在了听不见的偏置上；"
         "LayerNorm 先把它移到零线，所以同样的 RMS，起伏更大、听起来更响。"
