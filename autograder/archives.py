@@ -4,11 +4,10 @@ Nothing is ever extracted under the name that an archive gives it: contents go t
 stays a label. Only notebooks, and archives inside archives once, are read at all; everything has a limit.
 """
 
+import re
 import stat
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,18 +18,17 @@ from autograder.roster import legible
 
 NOTEBOOK = ".ipynb"
 ZIPS, TARS = (".zip",), (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2")
-OTHERS = (".7z", ".rar", ".xz", ".gz", ".bz2", ".zst")
+OTHERS = (".7z", ".rar", ".xz", ".txz", ".gz", ".bz2", ".zst", ".lzma", ".lz", ".z", ".zipx", ".z01", ".001",
+          ".cab", ".iso")  # fmt: skip
+SKIPPED = ("__MACOSX", "__pycache__")
 MAX_FILE = 100 * 2**20
 MAX_MEMBERS = 20_000
 MAX_RATIO = 200
 """Bytes that may come out for every byte of the archive, beyond the first :data:`FREE`."""
 FREE = 64 * 2**20
 MAX_DEPTH = 2
-BROKEN = (
-    zipfile.BadZipFile, tarfile.TarError, zlib.error, OSError, EOFError, ValueError, KeyError, RuntimeError,
-    OverflowError, IndexError, struct.error,
-)  # fmt: skip
-"""What the readers raise for archives that are damaged, or made to damage."""
+LATEST = 4e9
+"""A time beyond that (the year 2096) is none."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,18 @@ class TooMuch(Exception):
     """The archive holds more than anybody hands in."""
 
 
+def plain(name: str) -> str:
+    """The name without the ending that a browser hung on it."""
+    return re.sub(r"(?i)(?<=\.ipynb)\.(txt|json)$", "", name)
+
+
+def is_hidden(part: str) -> bool:
+    return part.startswith(".") or part in SKIPPED
+
+
 def kind(name: str) -> str:
     """``notebook``, ``zip``, ``tar``, ``other`` (an archive that is not read) or empty."""
-    lower = name.lower()
+    lower = plain(name).lower()
     for ends, what in (((NOTEBOOK,), "notebook"), (ZIPS, "zip"), (TARS, "tar"), (OTHERS, "other")):
         if lower.endswith(ends):
             return what
@@ -76,9 +83,13 @@ class Reader:
     def __init__(self, folder: Path):
         self.folder, self.number = folder, 0
 
-    def members(self, path: Path, name: PurePosixPath, depth: int = 1) -> Iterator[Member]:
+    def members(
+        self, path: Path, name: PurePosixPath, depth: int = 1, outer: "Budget | None" = None
+    ) -> Iterator[Member]:
         """Every file of the archive at ``path``, named below ``name``. Never raises for what it holds."""
-        budget = Budget(FREE + MAX_RATIO * path.stat().st_size)
+        allowed = MAX_RATIO * path.stat().st_size
+        within = outer or Budget(4 * FREE + allowed)  # for all the archives inside it together
+        budget = Budget(FREE + allowed, within)
         read = self._zip if kind(path.name) == "zip" else self._tar
         try:
             for member in read(path, name, budget):
@@ -86,12 +97,12 @@ class Reader:
                     yield member
                 elif depth < MAX_DEPTH:
                     inner = member.name.with_name(stem(member.name.name) or "archive")
-                    yield from self.members(member.path, inner, depth + 1)
+                    yield from self.members(member.path, inner, depth + 1, within)
                 else:
                     yield Member(member.name, None, reason="压缩包套了太多层，请解压后再收")
         except TooMuch as reason:
             yield Member(name, None, reason=f"{reason}，没有继续解压。请人工查看")
-        except BROKEN as error:
+        except Exception as error:  # damaged, or made to damage: readers raise many things
             yield Member(name, None, reason=f"压缩包坏了，读不完（{type(error).__name__}）。请向学生再要一份")
 
     def _zip(self, path: Path, name: PurePosixPath, budget: "Budget") -> Iterator[Member]:
@@ -120,7 +131,9 @@ class Reader:
                     try:
                         with archive.open(entry) as source:
                             yield self._keep(label, source, budget, _zip_time(entry))
-                    except BROKEN as error:
+                    except TooMuch:
+                        raise
+                    except Exception as error:
                         yield Member(label, None, reason=f"读不出来（{type(error).__name__}）")
 
     def _tar(self, path: Path, name: PurePosixPath, budget: "Budget") -> Iterator[Member]:
@@ -141,7 +154,7 @@ class Reader:
                 elif not entry.isreg():
                     yield Member(label, None, reason="是链接或设备，不是文件本身")
                 else:
-                    yield self._keep(label, source.extractfile(entry), budget, float(entry.mtime))
+                    yield self._keep(label, source.extractfile(entry), budget, _time(entry.mtime))
 
     def _keep(self, label: PurePosixPath, source: BinaryIO, budget: "Budget", when: float) -> Member:
         self.number += 1
@@ -161,13 +174,15 @@ class Reader:
 
 
 class Budget:
-    """Bytes that may still come out of one archive."""
+    """Bytes that may still come out of one archive, and out of all those around and beside it."""
 
-    def __init__(self, size: int):
-        self.left = size
+    def __init__(self, size: int, outer: "Budget | None" = None):
+        self.left, self.outer = size, outer
 
     def take(self, count: int) -> None:
         self.left -= count
+        if self.outer:
+            self.outer.take(count)
         if self.left < 0:
             raise TooMuch("压缩包解开后大得不合常理")
 
@@ -215,6 +230,10 @@ def _zip_time(entry: zipfile.ZipInfo) -> float:
         return 0.0
 
 
+def _time(when: float) -> float:
+    return float(when) if 0 < when < LATEST else 0.0
+
+
 def _label(above: PurePosixPath, name: str) -> PurePosixPath | None:
     """The member's place below its archive; None where it points out of it."""
     path = PurePosixPath(name.replace("\\", "/").replace("\0", ""))
@@ -225,4 +244,4 @@ def _label(above: PurePosixPath, name: str) -> PurePosixPath | None:
 
 
 def _hidden(label: PurePosixPath, above: PurePosixPath) -> bool:
-    return any(part.startswith((".", "__")) for part in label.relative_to(above).parts)
+    return any(map(is_hidden, label.relative_to(above).parts))

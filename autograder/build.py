@@ -146,6 +146,9 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
         raise Problem(f"解答 notebook 运行出错，没有写入任何文件：\n{error}") from error
     for cell in executed.cells:
         cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", ()):  # a widget needs its kernel; what it shows without stays
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    executed.metadata.pop("widgets", None)
     executed.metadata["language_info"] = {"name": "python"}
     return executed
 

@@ -17,8 +17,9 @@ HUMAN = ("unreadable", "timeout", "memory", "crashed", "needs_manual")
 """Statuses behind which there may be more than a student's mistake."""
 CSS = """
 main{max-width:none}.wide{overflow-x:auto}.heat td,.heat th{padding:.1em .35em;text-align:center}
-.heat th[scope=row]{text-align:left;white-space:nowrap;position:sticky;left:0;background:inherit}
-.heat thead th{vertical-align:bottom}.heat thead span{writing-mode:vertical-rl;white-space:nowrap}
+.heat th[scope=row]{text-align:left;white-space:nowrap;position:sticky;left:0;background:var(--paper)}
+.heat thead th{vertical-align:bottom}
+.heat thead span{display:inline-block;writing-mode:vertical-rl;white-space:nowrap;padding:.3em 0}
 .heat td{min-width:1.6em;font-variant-numeric:tabular-nums}svg text{fill:currentColor;font-size:12px}
 """
 

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import io
 import sys
 from pathlib import Path
 
@@ -177,6 +178,9 @@ def run_demo(options: argparse.Namespace) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character is no reason to stop
+            stream.reconfigure(errors="replace")
     options = parser().parse_args(arguments)
     try:
         options.run(options)

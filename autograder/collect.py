@@ -4,7 +4,6 @@ Folders, files, zip and tar archives, downloads from Moodle and Canvas. Nothing 
 nothing is dropped silently: what cannot be placed is listed, and why.
 """
 
-import json
 import os
 import re
 import tempfile
@@ -13,9 +12,10 @@ from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from pathlib import Path, PurePath, PurePosixPath
 
-from autograder.archives import MAX_FILE, Member, Reader, kind, stem
+from autograder.archives import MAX_FILE, Member, Reader, is_hidden, kind, plain, stem
 from autograder.course import Classroom
 from autograder.problem import Problem
+from autograder.rebuild import Unreadable, parse
 from autograder.roster import legible, read_people, read_roster, safe_id, write_roster
 from rmslab.checks import LESSONS
 
@@ -94,7 +94,10 @@ def collect(
         everybody[person["student"]] = everybody.get(person["student"], {}) | person
     names = {safe: row["original"] for safe, row in known.items() if row.get("original")}
     with tempfile.TemporaryDirectory(prefix="rmsnorm-collect-") as scratch:
-        found = list(members(sources, Path(scratch)))
+        found = [
+            (changed(member, name=member.name.with_name(plain(member.name.name))), shown)
+            for member, shown in members(sources, Path(scratch))
+        ]
         if not any(kind(member.name.name) for member, _ in found):
             places = "、".join(map(str, sources))
             raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径。")
@@ -133,6 +136,8 @@ def members(sources: list[Path], scratch: Path) -> Iterator[tuple[Member, Path]]
             name = PurePosixPath(*map(legible, path.relative_to(root).parts))
             if path.is_symlink():
                 yield Member(name, None, reason="是一个链接，不是文件本身"), path
+            elif not path.is_file():
+                yield Member(name, None, reason="不是普通的文件"), path
             elif kind(path.name) in ("zip", "tar"):
                 # An archive is a folder of its name; one that was named itself, only if it must be.
                 alone = path == source
@@ -150,6 +155,9 @@ def members(sources: list[Path], scratch: Path) -> Iterator[tuple[Member, Path]]
 def files(source: Path) -> Iterator[tuple[Path, Path]]:
     """(root, file) for every file of a source, without hidden ones and checkpoints.
 
+    Links, and pipes and empty folders that are called like a notebook or an archive, are among them: somebody
+    has handed them in.
+
     Raises:
         Problem: there is no such source.
     """
@@ -157,8 +165,9 @@ def files(source: Path) -> Iterator[tuple[Path, Path]]:
         yield source.parent, source
     elif source.is_dir():
         for path in sorted(source.rglob("*")):
-            parts = path.relative_to(source).parts
-            if path.is_file() and not any(p.startswith((".", "__")) for p in parts):
+            empty = path.is_dir() and not path.is_symlink() and any(path.iterdir())
+            is_one = path.is_file() or path.is_symlink() or (kind(path.name) and not empty)
+            if is_one and not any(map(is_hidden, path.relative_to(source).parts)):
                 yield source, path
     else:
         raise Problem(f"找不到 {source}。请检查路径。")
@@ -203,8 +212,8 @@ def lesson_of(relative: PurePath, path: Path) -> str | None:
             if part == lesson or (part == relative.stem and lesson in part):
                 return lesson
     try:
-        named = json.loads(path.read_bytes())["metadata"]["rmsnorm_course"]["lesson"]
-    except (ValueError, KeyError, TypeError, OSError, RecursionError):
+        named = parse(path.read_bytes())["metadata"]["rmsnorm_course"]["lesson"]
+    except (Unreadable, KeyError, TypeError, OSError):
         return None
     return named if named in LESSONS else None
 

@@ -1,5 +1,6 @@
 """Where things are: the course folder and one class inside it."""
 
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from traitlets.config import Config, PyFileConfigLoader
 from autograder.problem import Problem
 
 MARKER = "nbgrader_config.py"
+NO_ID = re.compile(r"^\.|[\x00-\x1f\x7f\ud800-\udfff]")
+"""Found in names of folders that belong to no student, or that no table could hold."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,18 @@ class Classroom:
     def db_url(self) -> str:
         return f"sqlite:///{(self.root / 'gradebook.db').resolve()}"
 
-    def students(self) -> list[str]:
-        """Everyone who handed something in, sorted."""
+    def folders(self) -> list[str]:
         folder = self.root / "submitted"
         return sorted(p.name for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
+
+    def students(self) -> list[str]:
+        """Everyone who handed something in, sorted."""
+        return [name for name in self.folders() if not NO_ID.search(name)]
+
+    def handed_in(self, student: str, lesson: str) -> bool:
+        """Whether anything lies where the submission should be, be it readable or not."""
+        folder = self.submission(student, lesson).parent
+        return folder.is_dir() and any(not one.name.startswith(".") for one in folder.iterdir())
 
     def seed(self) -> str:
         """The class's secret seed, made on first use. It never reaches a process that runs student code."""

@@ -22,10 +22,10 @@ from nbformat import NotebookNode
 import rmslab
 from autograder import gradebook, pages, results
 from autograder.build import fingerprint
-from autograder.course import Classroom, Course
+from autograder.course import NO_ID, Classroom, Course
 from autograder.outputs import output
 from autograder.problem import Problem
-from autograder.rebuild import Rebuilt, Unreadable, rebuild
+from autograder.rebuild import Rebuilt, Unreadable, rebuild, submitted
 from autograder.results import Result, StepResult
 from autograder.roster import read_people
 from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript, cores
@@ -74,11 +74,11 @@ def code_version() -> str:
 
 
 def grade_one(
-    pool: Pool | Cluster, lesson: Lesson, student: str, data: bytes, key: str, timeout: float, memory: int
+    pool: Pool | Cluster, lesson: Lesson, student: str, path: Path, key: str, timeout: float, memory: int
 ) -> Result:
     """Rebuild, run, judge. Every way of failing becomes a status."""
     try:
-        rebuilt = rebuild(lesson.master, data)
+        rebuilt = rebuild(lesson.master, submitted(path))
     except Unreadable as reason:
         return result(student, lesson.name, key, unreadable(lesson, str(reason)))
     transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory)
@@ -236,7 +236,7 @@ def grade(
     done: list[Result] = []
     todo = []
     for student, name in wanted:
-        key = results.key(ready[name].key, classroom.submission(student, name).read_bytes())
+        key = results.key(ready[name].key, content(classroom.submission(student, name)))
         old = results.read(classroom, student, name)
         if old and old.key == key and not force:
             done.append(replace(old, notebook=None))
@@ -272,7 +272,19 @@ def grade(
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     reconcile(course, classroom, ready, db_url or classroom.db_url)
+    nameless = [name for name in classroom.folders() if NO_ID.search(name) and not name.startswith(".")]
+    if nameless:
+        told = "、".join(repr(name) for name in nameless)
+        raise Problem(f"这些文件夹的名字当不了学号，没有评：{told}。请改名，或用 autograder collect 重新收。")
     return sorted(done, key=lambda r: (r.student, r.lesson))
+
+
+def content(path: Path) -> bytes | str:
+    """What decides whether a submission has changed."""
+    try:
+        return submitted(path)
+    except Unreadable as reason:
+        return str(reason)
 
 
 def _safely(
@@ -286,8 +298,8 @@ def _safely(
 ) -> Result:
     """Nothing that one submission triggers, not even our own mistake, stops the others."""
     try:
-        data = classroom.submission(student, lesson.name).read_bytes()
-        return grade_one(pool, lesson, student, data, key, timeout, memory)
+        path = classroom.submission(student, lesson.name)
+        return grade_one(pool, lesson, student, path, key, timeout, memory)
     except Problem:  # no worker can be started: that is no submission's fault
         raise
     except Exception as error:
@@ -315,7 +327,7 @@ def _submissions(
         (student, name)
         for student in dict.fromkeys(students or handed_in)
         for name in dict.fromkeys(lessons or LESSONS)
-        if classroom.submission(student, name).is_file()
+        if classroom.handed_in(student, name)
     ]
     if not found:
         asked = "、".join(lessons) or "任何一课"

@@ -9,12 +9,13 @@ from rmslab.catalogue import entry, text
 from rmslab.step import Verdict
 
 CSS = """
-:root{color-scheme:light dark}body{font:16px/1.7 system-ui,"Noto Sans SC","Microsoft YaHei",sans-serif;
-max-width:60em;margin:2em auto;padding:0 1.2em;color:#1a1a1a;background:#fff}
+:root{color-scheme:light dark;--paper:#fff}
+body{font:16px/1.7 system-ui,"Noto Sans SC","Microsoft YaHei",sans-serif;
+max-width:60em;margin:2em auto;padding:0 1.2em;color:#1a1a1a;background:var(--paper)}
 h1{font-size:1.6em}h2{font-size:1.25em;margin-top:2em}table{border-collapse:collapse;margin:1em 0}
 th,td{border:1px solid #8888;padding:.3em .8em;text-align:left}td.number{text-align:right;
 font-variant-numeric:tabular-nums}.note{border-left:4px solid #0072B2;padding-left:.8em}
-@media(prefers-color-scheme:dark){body{color:#eee;background:#181818;--jp-content-font-color1:#eee;
+@media(prefers-color-scheme:dark){:root{--paper:#181818}body{color:#eee;--jp-content-font-color1:#eee;
 --jp-layout-color1:#222}}
 """
 

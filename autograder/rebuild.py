@@ -9,7 +9,9 @@ import copy
 import difflib
 import json
 import re
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -28,6 +30,9 @@ MAX_CANDIDATES = 40
 MAX_SPLIT = 200_000
 """Characters of a cell that is still looked at line by line."""
 DEFINITIONS = re.compile(r"^(?:(?:async )?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+LINK = re.compile(r"\]([(:])(?!\s*(?:https?://|attachment:|#))")
+"""The middle of a Markdown link or picture that leads anywhere but to a web page."""
 ASCII = bytes(range(128))
 LOST = "\ufffd"
 """What stands for a byte that could not be read."""
@@ -52,26 +57,51 @@ class Rebuilt:
     notes: tuple[str, ...]
 
 
-def read(data: bytes) -> list[dict[str, Any]]:
-    """The submitted cells as ``{"type", "source", "grade_id", "id", "lines", "names"}``.
-
-    UTF-8, UTF-16 and UTF-32, with a BOM or without, and GBK; nbformat 2 to 4. What follows the notebook, as a
-    disk or a copy may leave it, is not read.
+def submitted(path: Path) -> bytes:
+    """What was handed in, as far as anybody would read it.
 
     Raises:
-        Unreadable: empty, cut off, no JSON, no notebook.
+        Unreadable: no such file, or nothing that is one.
+    """
+    try:
+        if path.is_symlink() or path.parent.is_symlink():
+            raise Unreadable("是一个链接，不是文件本身")
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable("不是普通的文件")
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise Unreadable(f"文件夹里没有 {path.name}，要由 autograder collect 来收") from None
+    except OSError as error:
+        raise Unreadable(f"文件打不开：{error.strerror}") from None
+
+
+def parse(data: bytes) -> Any:
+    """The JSON document, from whatever encoding. What a disk or a copy may leave after its end is not read.
+
+    Raises:
+        Unreadable: empty, cut off, no JSON, far too much.
     """
     if not data.strip():
         raise Unreadable("文件是空的")
     if len(data) > MAX_BYTES:
-        raise Unreadable(f"文件太大（{len(data) / 2**20:.0f} MB），可能存进了巨大的输出")
+        raise Unreadable(f"文件太大，超过 {MAX_BYTES // 2**20} MB，可能存进了巨大的输出")
     if sum(map(data.count, (b"[", b"{", b","))) > MAX_VALUES:
         raise Unreadable("内容太多，可能存进了巨大的输出")
     text = decoded(data).lstrip("\ufeff\0 \t\r\n")
     try:
-        document, _ = json.JSONDecoder(strict=False).raw_decode(text)
+        return json.JSONDecoder(strict=False).raw_decode(text)[0]
     except (ValueError, RecursionError):
         raise Unreadable(_why_not_json(text)) from None
+
+
+def read(data: bytes) -> list[dict[str, Any]]:
+    """The submitted cells as ``{"type", "source", "grade_id", "id", "lines", "names"}``; nbformat 2 to 4.
+
+    Raises:
+        Unreadable: see :func:`parse`; no notebook.
+    """
+    document = parse(data)
     if _list(document, "worksheets") and not _list(document, "cells"):
         document = {"cells": [c for sheet in document["worksheets"] for c in _list(sheet, "cells")]}
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
@@ -170,6 +200,8 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
         if _same(given[i], cell):
             blank.add(name)
         cell.source = given[i]["source"]
+        if cell.cell_type == "markdown":  # what is read in a browser must not run there
+            cell.source = LINK.sub(r"] \1", TAG.sub("&lt;", cell.source))
 
     edited = [
         cell.id for cell in notebook.cells

@@ -46,7 +46,7 @@ def rows(classroom: Classroom, db_url: str | None = None) -> list[Row]:
         by_hand = gradebook.scores(db_url or classroom.db_url, lesson)
         for student in students:
             result = graded.get((student, lesson))
-            handed_in = classroom.submission(student, lesson).is_file()
+            handed_in = classroom.handed_in(student, lesson)
             for step in result.steps if result else _absent(template, handed_in):
                 points = by_hand.get(student, {}).get(step.step)
                 status = "graded" if points is not None else step.status

@@ -9,19 +9,20 @@ from rmslab import trace
 from rmslab.catalogue import entry, fill, text
 from rmslab.step import BLANK, GRADED, Verdict
 
+# Doubled class names win over JupyterLab's own rules for lists and tables.
 CSS = """
 .rms-card{border:1px solid #8886;border-left:6px solid var(--c);border-radius:6px;padding:.6em 1em .8em;
 margin:.4em 0;max-width:52em;line-height:1.65;font-size:14px;color:var(--jp-content-font-color1,#1a1a1a);
 background:var(--jp-layout-color1,#fff)}
-.rms-card header{display:flex;gap:.8em;align-items:baseline;flex-wrap:wrap;font-size:16px}
+.rms-card header{display:flex;gap:0 .8em;align-items:baseline;flex-wrap:wrap;font-size:16px}
 .rms-card header b{color:var(--jp-content-font-color1,#1a1a1a)}
 .rms-card p{margin:.45em 0}.rms-card dl{margin:.3em 0;display:grid;grid-template-columns:max-content 1fr;
-gap:.3em 1em}.rms-card dt{font-weight:600;white-space:nowrap}.rms-card dd{margin:0}
-.rms-card ul{list-style:none;margin:.3em 0;padding:0}.rms-card code,.rms-card pre{font-size:13px;
-background:#8882;border-radius:3px;padding:0 .25em;white-space:pre-wrap}
+gap:.3em 1em}.rms-card dt{font-weight:600;white-space:nowrap}.rms-card.rms-card dd{margin:0;width:auto}
+.rms-card.rms-card ul{list-style:none;margin:.3em 0;padding:0 0 0 1em}.rms-card code,.rms-card pre{
+font-size:13px;background:#8882;border-radius:3px;padding:0 .25em;white-space:pre-wrap}
 .rms-card details{margin:.25em 0}.rms-card summary{cursor:pointer}
 .rms-card table{border-collapse:collapse;margin:.3em 0;font-size:inherit;font-variant-numeric:tabular-nums}
-.rms-card th,.rms-card td{border:0;padding:.15em .9em .15em 0;text-align:left;background:none}
+.rms-card.rms-card :is(th,td){border:0;padding:.15em .9em .15em 0;text-align:left;background:none}
 .rms-card .variant{border:1px solid #8886;border-radius:1em;padding:.1em .8em;display:inline-block}
 """
 

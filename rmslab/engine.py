@@ -107,9 +107,10 @@ def check(step_id: str, *answers: Any) -> Score:
         LookupError: no such step.
     """
     step = find(step_id)
-    inputs = json.loads(visible_inputs(step_id))
-    observed, output = observe(step, inputs, *answers)
-    # Evidence takes the way through JSON here too, so that a lesson and a grader see the same.
-    score = Score(judge(step, inputs, json.loads(evidence.dumps(observed))), output)
+    with fresh_torch():
+        inputs = json.loads(visible_inputs(step_id))
+        observed, output = observe(step, inputs, *answers)
+        # Evidence takes the way through JSON here too, so that a lesson and a grader see the same.
+        score = Score(judge(step, inputs, json.loads(evidence.dumps(observed))), output)
     SCORES[step_id] = score
     return score

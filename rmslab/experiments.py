@@ -17,6 +17,7 @@ from rmslab.checks.hand_formulas import chain
 from rmslab.compare import numbers
 from rmslab.corpus import Corpus
 from rmslab.diagnosis import answer
+from rmslab.table import table
 from rmslab.tiny_gpt import NORMS, TinyGPT, gpt2_start
 from rmslab.trace import Trace, trace
 from rmslab.training import Live, Runs, train
@@ -36,13 +37,9 @@ class Table:
         return "\n".join([*lines, *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in self.header)
-        body = "".join(
-            "<tr>" + "".join(f'<td style="text-align:left">{escape(c)}</td>' for c in row) + "</tr>"
-            for row in self.rows
-        )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if self.rows else ""
-        return f"{table}<p>{escape(self.note)}</p>" if self.note else table
+        rows = [map(escape, row) for row in self.rows]
+        shown = table(list(map(escape, self.header)), rows) if rows else ""
+        return f"{shown}<p>{escape(self.note)}</p>" if self.note else shown
 
 
 def unfinished(error: Exception) -> Table:
@@ -131,9 +128,7 @@ def parity(cls: type[nn.Module], eps: float = 1e-5) -> Table:
 
 def told(value: float | list[float]) -> str:
     return (
-        numbers(torch.tensor(value), limit=9)
-        if isinstance(value, list)
-        else numbers(torch.tensor(value))[1:-1]
+        numbers(torch.tensor(value), limit=9) if isinstance(value, list) else numbers(torch.tensor(value))[1:-1]
     )
 
 
@@ -166,9 +161,7 @@ def three_rows() -> Table:
         passed = all(name in engine.SCORES and engine.SCORES[name].verdict.passed for name in steps[token])
         known = chain(x)
         shown = (
-            [told(known["layernorm"]), told(known["rmsnorm"])]
-            if passed
-            else [text("experiment", "locked")] * 2
+            [told(known["layernorm"]), told(known["rmsnorm"])] if passed else [text("experiment", "locked")] * 2
         )
         total = f"{sum(v * v for v in known['rmsnorm']):g}" if passed else ""
         rows.append([token, told(x), *shown, total])

@@ -225,7 +225,7 @@ def _scene(ax: "Axes", frame: np.ndarray, found: dict[str, list[float] | None], 
         ax.plot(*points[name], marker=marker, color=color, markersize=size, markeredgecolor="white", zorder=5)
         side = "left" if right > 0 else "right" if right < -0.06 else "center"
         x, y = points[name] + np.array([right, up])
-        write(ax, x, y, words, ha=side, color=shade(color, 0.85), fontsize=11, zorder=6)
+        write(ax, x, y, words, ha=side, color=shade(color, 0.75), fontsize=11, zorder=6)
 
 
 # --- four dimensions --------------------------------------------------------------------------------------

@@ -6,6 +6,12 @@ import ipywidgets as widgets
 
 from rmslab.catalogue import entry, text
 
+# Code reads from the left, and whole: a button would centre it and cut it off.
+CSS = (
+    ".jupyter-button.widget-button.rms-line{text-align:left;white-space:normal;height:auto;min-height:28px;"
+    "line-height:1.7}"
+)
+
 
 def feedback(task: str, letters: str) -> str:
     """What to say of an order given as letters, for example ``"ECFBH"``: the first thing to mend, only."""
@@ -39,7 +45,7 @@ class Ordering(widgets.VBox):
         check = widgets.Button(description=text("ordering", "check"), icon="check", button_style="primary")
         undo.on_click(lambda _: self.choose(None))
         check.on_click(lambda _: self._say(feedback(self.task, self.letters)))
-        intro = widgets.HTML(f"<p>{escape(text('ordering', 'intro'))}</p>")
+        intro = widgets.HTML(f"<style>{CSS}</style><p>{escape(text('ordering', 'intro'))}</p>")
         super().__init__([intro, *buttons, self.shown, widgets.HBox([undo, check]), self.said])
         self._draw()
 
@@ -47,8 +53,9 @@ class Ordering(widgets.VBox):
         button = widgets.Button(
             description=f"{line['letter']}   {line['code']}",
             layout=widgets.Layout(width="44em", max_width="100%"),
-            style={"font_family": "monospace", "text_align": "left"} if _styled() else {},
+            style={"font_family": "monospace"} if _styled() else {},
         )
+        button.add_class("rms-line")
         button.on_click(lambda _: self.choose(line["letter"]))
         return button
 

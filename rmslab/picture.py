@@ -169,7 +169,7 @@ def tint(color: str, share: float = 0.2) -> str:
     return "#" + "".join(f"{round(255 - (255 - part) * share):02X}" for part in parts)
 
 
-def shade(color: str, share: float = 0.72) -> str:
+def shade(color: str, share: float = 0.66) -> str:
     """The colour mixed with black, dark enough for words on white paper."""
     return "#" + "".join(f"{round(int(color[i : i + 2], 16) * share):02X}" for i in (1, 3, 5))
 
@@ -228,8 +228,10 @@ class Picture:
         return (
             f'<figure class="rms-picture" '
             f'style="margin:0;padding:12px;max-width:{self.width}px;background:#fff;color:{INK}">'
-            f'<img alt="{html.escape(self.alt)}" style="width:{self.width}px;max-width:100%;height:auto" '
-            f'src="data:image/png;base64,{base64.b64encode(self.png).decode()}">'
+            # In a narrow column it shrinks as long as its words can be read, then it scrolls.
+            f'<div style="overflow-x:auto"><img alt="{html.escape(self.alt)}" '
+            f'style="width:{self.width}px;max-width:max(100%,{0.7 * self.width:.0f}px);height:auto" '
+            f'src="data:image/png;base64,{base64.b64encode(self.png).decode()}"></div>'
             f"{caption}{live(self.script, self.data) if self.script else ''}</figure>"
         )
 

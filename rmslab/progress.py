@@ -5,6 +5,7 @@ from html import escape
 from rmslab.catalogue import text
 from rmslab.checks import steps_of
 from rmslab.engine import SCORES
+from rmslab.table import table
 
 
 class Progress:
@@ -21,19 +22,14 @@ class Progress:
         return text("progress", "total", points=f"{points:g}", total=f"{total:g}")
 
     def _repr_html_(self) -> str:
-        body = ""
+        body = []
         for step, score in self.rows:
             passed = score is not None and score.verdict.passed
             sign = "✓" if passed else "◐" if score and float(score) else "○"
             points = f"{float(score):g}" if score else text("progress", "unchecked")
-            body += (
-                f"<tr><td>{sign}</td><td>{escape(text('step', step.id, 'title'))}</td>"
-                f"<td>{points} / {step.points:g}</td></tr>"
-            )
-        columns = [text("progress", key) for key in ("state", "step", "points")]
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{escape(repr(self))}</p>"
+            body.append((sign, escape(text("step", step.id, "title")), f"{points} / {step.points:g}"))
+        columns = [escape(text("progress", key)) for key in ("state", "step", "points")]
+        return f"{table(columns, body)}<p>{escape(repr(self))}</p>"
 
 
 def progress(lesson: str) -> Progress:

@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 
 from rmslab.catalogue import text
 from rmslab.evidence import dtype_name
+from rmslab.table import table as html_table
 
 LIMIT = 60
 _REDUCING = ("mean", "sum", "var", "std", "norm", "rms_norm", "vector_norm")
@@ -69,13 +70,11 @@ class Trace(list):
 def table(rows: Sequence[Sequence[str]]) -> str:
     """HTML of operations given as (name, shape, dtype, note)."""
     columns = [text("trace", key) for key in ("operation", "shape", "note")]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(
-        f"<tr><td>{i}</td><td><code>{escape(name)}</code></td><td>{escape(shape)} {escape(dtype)}</td>"
-        f"<td>{escape(text('trace', note)) if note else ''}</td></tr>"
-        for i, (name, shape, dtype, note) in enumerate(rows, 1)
-    )
-    return f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
+    body = []
+    for i, (name, shape, dtype, note) in enumerate(rows, 1):
+        said = text("trace", note) if note else ""
+        body.append((str(i), f"<code>{escape(name)}</code>", escape(f"{shape} {dtype}"), escape(said)))
+    return html_table(["", *map(escape, columns)], body)
 
 
 def trace(function: Callable, *args: Any) -> Trace:

@@ -67,9 +67,7 @@ class Run:
         if self.first_nan:
             highest = number(max(self.losses[:-1], default=math.nan), 3)
             loss = "NaN" if math.isnan(self.losses[-1]) else "∞"
-            return text(
-                "training", "diverged", name=self.name, step=self.first_nan, loss=loss, highest=highest
-            )
+            return text("training", "diverged", name=self.name, step=self.first_nan, loss=loss, highest=highest)
         first, last = (f"{value:.2f}" for value in (self.losses[0], self.mean()))
         return text("training", "finished", name=self.name, steps=len(self.losses), first=first, last=last)
 

@@ -219,6 +219,14 @@ def cells_that_are_none(notebook):
 
 
 @damaged()
+def written_to_a_file_and_imported(notebook):
+    cell = find(notebook, "rmsnorm-class")
+    text = f"%%writefile my_norm.py\nimport torch\nfrom torch import nn\n{source(cell)}"
+    notebook["cells"].insert(notebook["cells"].index(cell), code_cell(text))
+    cell["source"] = "from my_norm import RMSNorm"
+
+
+@damaged()
 def tagged_skip_execution(notebook):
     each(
         notebook,
@@ -353,14 +361,14 @@ import autograder.child as child
 child.run_step = lambda cell, *a: ({k: {} for k in ('norm', 'own', 'graft', 'module', 'weight')}, '')
 """, NOTHING)  # fmt: skip
 forged("deep-evidence", "import autograder.child as child\nx = []\nfor _ in range(500): x = [x]\n"
-       "child.run_step = lambda cell, *a: ({'norm': {'value': [x] * 9}, 'module': {'value': [x] * 9}}, '')",
-       NOTHING)  # fmt: skip
+       "child.run_step = lambda cell, *a: ({'norm': {'value': [x] * 9}, 'module': {'value': [x] * 9}}, '')"
+       )  # fmt: skip
 forged("infinite-evidence", "import autograder.child as child\n"
        "child.run_step = lambda cell, *a: ({'weight': {'parameter': [float('inf'), float('nan')]}}, '')",
        NOTHING)  # fmt: skip
 forged("builtins-patched", "import builtins\nreal = compile\n"
        "builtins.compile = lambda source, *a, **k: real('None', *a, **k)\n"
-       "builtins.isinstance_ = isinstance", NOTHING)  # fmt: skip
+       "builtins.isinstance_ = isinstance")  # fmt: skip
 forged("traced", "import sys\ndef trace(frame, event, arg):\n"
        "    if 'points' in frame.f_locals: frame.f_locals['points'] = 10.0\n    return trace\n"
        "sys.settrace(trace)\nsys.setprofile(lambda *a: None)")  # fmt: skip
@@ -506,6 +514,13 @@ attempt("more processes", lambda: resource.setrlimit(resource.RLIMIT_NPROC, (10*
 attempt("clock", lambda: __import__("time").clock_settime(0, 0))
 attempt("host name", lambda: call("sethostname", b"x", 1))
 """)  # fmt: skip
+escape("uncounted-memory", TRY + """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+for name, number in (("shared memory", (0, 4096, 0o1600)), ("message queue", (0, 0o1600)), ("semaphores", (0, 9, 0o1600))):
+    call = {"shared memory": libc.shmget, "message queue": libc.msgget, "semaphores": libc.semget}[name]
+    if call(*number) >= 0: print("HOLE", name)
+""")  # fmt: skip
 escape("signals", """
 import os, signal
 me = os.getpid()
@@ -542,8 +557,8 @@ if os.fork() == 0:
 escape("system-libraries", "import os\nfor i in range(3): os.environ['LD_PRELOAD'] = '/nowhere/x.so'\n"
        "os.environ['PYTHONPATH'] = '/nowhere'\n!touch here\n%pip --version")  # fmt: skip
 escape("breaks-its-own-python", "import sys, builtins, json, logging, warnings\nlogging._handlerList = None\n"
-       "sys.stdout = sys.stderr = None\nbuiltins.print = warnings.warn = None\nbuiltins.input = None",
-       NOTHING)  # fmt: skip
+       "sys.stdout = sys.stderr = None\nbuiltins.print = warnings.warn = None\nbuiltins.input = None"
+       )  # fmt: skip
 escape("json-broken", "import json\njson.dumps = lambda *a, **k: '{}'")
 escape("script-in-output", """
 from IPython.display import HTML, Javascript, display
@@ -616,6 +631,11 @@ except OSError: print('full')
 for f in os.listdir('.'):
     if f[0] == 'f': os.remove(f)
 """)  # fmt: skip
+greedy("disk-left-full", """
+try:
+    for i in range(1000): open(f'f{i}', 'wb').write(bytes(10**7))
+except OSError: print('full')
+""")  # fmt: skip
 greedy("one-file", """
 f = open('big', 'wb')
 try:
@@ -639,12 +659,23 @@ try:
 except OSError: pass
 for fd in fds: os.close(fd)
 """)  # fmt: skip
+greedy("descriptors-left-open", "import os\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', 0))\n"
+       "except OSError: pass")  # fmt: skip
 greedy("images", """
 from IPython.display import Image, display
 import base64, os
 for _ in range(40): display({"image/png": base64.b64encode(os.urandom(1_400_000)).decode()}, raw=True)
 """)  # fmt: skip
 greedy("outputs", "from IPython.display import display\nfor i in range(20_000): display(i)")
+greedy("forgets-everything", "%reset -f")
+greedy(
+    "modules-forgotten",
+    "import sys\nfor name in list(sys.modules):\n    if name != 'sys': del sys.modules[name]",
+)
+greedy("builtins-removed", "import builtins\nbuiltins.compile = builtins.exec = None")
+greedy("torch-switched-off", "torch.set_grad_enabled(False)\ntorch.set_default_dtype(torch.float16)")
+greedy("little-recursion", "import sys\nsys.setrecursionlimit(60)")
+greedy("alarm-later", "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.15)")
 greedy("long-words", "class Long:\n    def __repr__(self): return 'x' * 10**8\nLong()")
 greedy("long-error", "raise ValueError('x' * 10**8)")
 greedy("recursion", "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()")
@@ -661,9 +692,24 @@ greedy("closes-everything", "import os\nos.closerange(0, 1000)")
 greedy("waits-at-exit", "import atexit, threading, time\natexit.register(time.sleep, 99)\n"
        "threading.Thread(target=time.sleep, args=(99,)).start()")  # fmt: skip
 greedy("alarm", "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\nwhile True: pass")
-greedy(
-    "leaves-its-folder", "import os, shutil\nshutil.rmtree(os.getcwd(), ignore_errors=True)\nos.chdir('/')"
-)
+greedy("leaves-its-folder", "import os, shutil\nshutil.rmtree(os.getcwd(), ignore_errors=True)\nos.chdir('/')")
+
+
+def many(name: str, code: str, count: int) -> None:
+    """The same cell several times after a right class."""
+
+    def make() -> dict:
+        notebook = with_class()
+        position = notebook["cells"].index(find(notebook, "rmsnorm-class")) + 1
+        notebook["cells"][position:position] = [code_cell(code) for _ in range(count)]
+        return notebook
+
+    ATTACKS[f"many-{name}"] = Attack(make, FULL)
+
+
+many("exits", "import os\nos._exit(0)", 5)
+many("outputs", "from IPython.display import display\nfor i in range(80): display('y' * 90_000)", 10)
+many("errors", "1 / 0", 100)
 inside("loop", "while x.requires_grad: pass", WEIGHT, "timeout")
 inside("_exit", "import os; os._exit(0)", WEIGHT, "crashed")
 inside("segfault", "import ctypes; ctypes.string_at(0)", WEIGHT, "crashed")

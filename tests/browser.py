@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, sync_playwright
 
 from autograder.course import Course
 
@@ -23,12 +23,17 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+PANEL = "window.jupyterapp?.shell.currentWidget"
+STATE = f"""() => {{
+  const {{ content, sessionContext }} = {PANEL}, {{ kernel }} = sessionContext.session;
+  return [kernel.status, kernel.connectionStatus, document.querySelector('.jp-Dialog')?.innerText,
+    ...[...content.model.cells].filter(c => c.type === 'code').map(c => [c.executionCount, c.executionState])];
+}}"""
 OUTPUT = ".jp-OutputArea-output"
 UNROLLED = (
     f"*:has({OUTPUT}) {{ overflow: visible !important; contain: none !important;"
     " content-visibility: visible !important }"
 )
-PANEL = "window.jupyterapp?.shell.currentWidget"
 
 
 def chromium() -> str:
@@ -157,7 +162,9 @@ class Notebook:
         )
 
     def command(self, name: str) -> None:
-        self.page.evaluate(f"() => {{ void window.jupyterapp.commands.execute('{name}') }}")
+        """Start a command of JupyterLab, once it can be: right after opening, the notebook may not be current."""
+        self.page.wait_for_function("name => window.jupyterapp.commands.isEnabled(name)", arg=name)
+        self.page.evaluate("name => { void window.jupyterapp.commands.execute(name) }", name)
 
     def settle(self) -> None:
         """Wait until nothing is queued or running."""
@@ -171,12 +178,15 @@ class Notebook:
 
     def run_all(self) -> None:
         self.command("notebook:run-all-cells")
-        self.page.wait_for_function(
-            f"() => [...{PANEL}.content.model.cells]"
-            ".filter(c => c.type === 'code' && c.sharedModel.source.trim())"
-            ".every(c => c.executionCount !== null)",
-            timeout=120_000,
-        )
+        try:
+            self.page.wait_for_function(
+                f"() => [...{PANEL}.content.model.cells]"
+                ".filter(c => c.type === 'code' && c.sharedModel.source.trim())"
+                ".every(c => c.executionCount !== null)",
+                timeout=300_000,
+            )
+        except TimeoutError:
+            pytest.fail(f"Run All did not get through {self.path}: {self.page.evaluate(STATE)}")
         self.settle()
 
     def index(self, grade_id: str) -> int:
@@ -232,8 +242,7 @@ class Notebook:
             f"JupyterLab {name}",
         )
         self.page.wait_for_function(
-            "name => document.body.dataset.jpThemeName === name"
-            " && matchMedia('all').matches && !document.querySelector('#jupyterlab-splash')",
+            "name => document.body.dataset.jpThemeName === name",
             arg=f"JupyterLab {name}",
         )
 
@@ -307,7 +316,7 @@ def tofu(page: Page, text: str) -> list[str]:
 def violations(page: Page, selector: str = "") -> list[str]:
     """What axe-core finds serious or critical, in the whole page or only inside the elements selected."""
     within = {"include": [[selector]]} if selector else None
-    seen = Axe().run(page, within, {"resultTypes": ["violations", "passes"]}).response
+    seen = Axe().run(page, within, {"resultTypes": ["violations"]}).response
     looked = {rule["id"] for key in ("passes", "violations") for rule in seen[key]}
     assert "color-contrast" in looked, "no text was in sight"
     return [

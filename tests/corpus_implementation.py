@@ -1060,7 +1060,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight).to(x.dtype)
 """)
 
-wrong("X-einsum-sums-tokens-too", "axis", NORM, None, """
+wrong("X-einsum-sums-tokens-too", "axis", NORM, "mean-over-everything", """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()
@@ -1923,7 +1923,7 @@ class RMSNorm(nn.Module):
         return (self._norm(x) * self.weight + self.bias).to(x.dtype)
 """)
 
-wrong("D13-eps-is-a-parameter", "parameter", WEIGHT | NORM, None, """
+wrong("D13-eps-is-a-parameter", "parameter", WEIGHT, None, """
 class RMSNorm(nn.Module):
     def __init__(self, hidden_size, eps=1e-6):
         super().__init__()

@@ -1,21 +1,27 @@
 """``python -m tests.matrix``: which check catches which wrong class of 04.
 
-``--without`` adds what each check and case is worth: how many wrong classes only it catches, and how many exact
-diagnoses would be lost without it. ``--families`` writes docs/what-costs-what.md instead.
+``--without`` adds what each check and each probe is worth: how many wrong classes only it catches, and how many
+exact diagnoses would be lost without it. ``--families`` writes docs/what-costs-what.md instead.
 """
 
 import sys
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
+import torch
+
+from rmslab import evidence
 from rmslab.checks import STEPS, implementation_mistakes
 from rmslab.checks import implementation_judge as judges
 from rmslab.step import VISIBLE_SEED
 
 sys.path.insert(0, str(Path(__file__).parent))  # as pytest does
-from corpus_implementation import ENTRIES
 from test_corpus import (
     DIAGNOSED,
+    ENTRIES,
     NAMES,
     STEP_IDS,
     WRONG,
@@ -62,27 +68,66 @@ def matrix(seed: str) -> str:
     return "\n".join([f"{'':48} {head}  points", f"{'':48} {letters}", *lines])
 
 
-Place = tuple[str, str, int]
-"""A case: (step, check, number)."""
+Place = tuple[str, int]
+"""A case of a step: (check, number)."""
+
+PROBES: dict[str, Callable[[dict, torch.Tensor], bool]] = {
+    "the sentence": lambda case, x: x.shape == (1, 3, 4) and x.dtype == torch.float32,
+    "rank 1": lambda case, x: x.ndim == 1,
+    "rank 4": lambda case, x: x.ndim == 4,
+    "a square": lambda case, x: x.ndim == 2 and x.shape[0] == x.shape[1],
+    "other strides": lambda case, x: "layout" in case,
+    "other epsilon": lambda case, x: case["eps"] != 1e-6,
+    "FP32 near 1e-3": lambda case, x: x.dtype == torch.float32 and 0 < x.abs().max() < 0.01,
+    "the zero vector": lambda case, x: not x.any(),
+    "half precision": lambda case, x: x.itemsize == 2,
+    "FP16": lambda case, x: x.dtype == torch.float16,
+    "BF16": lambda case, x: x.dtype == torch.bfloat16,
+    "large halves": lambda case, x: x.itemsize == 2 and x.abs().max() > 100,
+    "tiny halves": lambda case, x: x.itemsize == 2 and x.abs().max() < 0.01,
+    "FP32 weight": lambda case, x: x.itemsize == 2 and "weight_dtype" not in case,
+    "gradients": lambda case, x: case["kind"] == "gradient" and bool(x.any()),
+    "repeated calls": lambda case, x: case["kind"] == "repeat",
+    "meta device": lambda case, x: case["kind"] == "meta",
+}
+"""The lesson's probes: which cases, whatever check they serve, would go with one of them."""
+
+
+@cache
+def units(step_id: str, seed: str) -> dict[str, frozenset[Place]]:
+    """What could be left out of a step: a check, or a probe. The weight step has checks only."""
+    group = step_id.removeprefix("rmsnorm-")
+    inputs = inputs_of(step_id, seed)[group]
+    found = {}
+    for check in TABLES[step_id]:
+        found[f"{group}.{check}"] = frozenset((check, i) for i in range(len(inputs.get(check, [0, 0]))))
+    for label, belongs in PROBES.items() if group != "weight" else ():
+        places = {
+            (check, i)
+            for check, cases in inputs.items()
+            for i, case in enumerate(cases)
+            if belongs(case, evidence.decode(case["x"]))
+        }
+        found[f"{group}: {label}"] = frozenset(places)
+    return {label: places for label, places in found.items() if places}
 
 
 def kills(seed: str) -> tuple[Counter, Counter]:
-    """Per case and per check: wrong classes that it catches, and those that nothing else in the step does."""
+    """Per unit: wrong classes that it catches in its step, and those that nothing else does."""
     caught, alone = Counter(), Counter()
     for name in WRONG:
         for step_id in STEP_IDS:
-            cases = {(step_id, *place) for place in failing_places(name, seed, step_id)}
-            checks = {case[:2] for case in cases}
-            caught.update(cases | checks)
-            alone.update(checks if len(checks) == 1 else ())
-            alone.update(cases if len(cases) == 1 else ())
+            failed = set(failing_places(name, seed, step_id))
+            for label, places in units(step_id, seed).items() if failed else ():
+                caught[label] += bool(failed & places)
+                alone[label] += failed <= places
     return caught, alone
 
 
-def mistaken_without(name: str, seed: str) -> set[tuple]:
-    """Cases and checks without which an exact diagnosis would be another: an earlier mistake fits all others.
+def mistaken_without(name: str, seed: str) -> set[str]:
+    """Units without which an exact diagnosis would be another: an earlier mistake fits all other cases.
 
-    What each mistake shows is recorded once; leaving a case out runs nothing again.
+    What each mistake shows is recorded once; leaving cases out runs nothing again.
     """
     step_id = next(step_id for step_id in STEP_IDS if step_id in NAMES[name].loses)
     compared: list[judges.Comparison] = []
@@ -100,42 +145,34 @@ def mistaken_without(name: str, seed: str) -> set[tuple]:
     if ids != NAMES[name].misconception or not compared:
         return set()
     mode = (implementation_mistakes.AllInForward,) if judges.without_norm(compared[0].observed) else ()
-    needed: set[tuple] = set()
+    needed: set[str] = set()
     for one in implementation_mistakes.MISTAKES:
         if (one.id,) == ids:
             break
-        differs = differences(compared[0], (*mode, one.part))
-        if len({check for check, _ in differs}) == 1:
-            needed.add((step_id, differs[0][0]))
-            needed.update([(step_id, *differs[0])] if len(differs) == 1 else [])
+        needed |= telling_apart(compared[0], (*mode, one.part), units(step_id, seed))
     return needed
 
 
-def differences(compared: judges.Comparison, parts: tuple[type, ...]) -> list[tuple[str, int]]:
-    """Cases where the mistake and the answer differ; as soon as they are of two checks, no more is looked up."""
-    found: list[tuple[str, int]] = []
+def telling_apart(compared: judges.Comparison, parts: tuple[type, ...], known: dict) -> set[str]:
+    """Units that hold every case in which the mistake and the answer differ, if there is one."""
+    left, differ = dict(known), False
     for place in (*compared.places, *compared.passed):
         same = compared.passes if place in compared.passed else compared.fits
         if not same(place, parts):
-            found.append(place)
-            if place[0] != found[0][0]:
-                break
-    return found
+            left, differ = {label: places for label, places in left.items() if place in places}, True
+        if not left:
+            break
+    return set(left) if differ else set()
 
 
 def worth(seed: str) -> str:
-    """What every check and every case is worth; those without which nothing would be lost are marked."""
+    """What every check and every probe is worth; those without which nothing would be lost are marked."""
     caught, alone = kills(seed)
-    needed = Counter(place for name in DIAGNOSED for place in mistaken_without(name, seed))
-    lines = [f"{'check or case':36} kills  only it  diagnoses"]
-    for step_id, table in zip(STEP_IDS, TABLES.values(), strict=True):
-        group = step_id.removeprefix("rmsnorm-")
-        for check in table:
-            cases = inputs_of(step_id, seed)[group].get(check, [])
-            for place in [(step_id, check), *((step_id, check, i) for i in range(len(cases)))]:
-                label = f"{step_id}.{check}" + (f"[{place[2]}]" if len(place) == 3 else "")
-                lost = "" if alone[place] or needed[place] else "  loses neither"
-                lines.append(f"{label:36} {caught[place]:5} {alone[place]:8} {needed[place]:10}{lost}")
+    needed = Counter(label for name in DIAGNOSED for label in mistaken_without(name, seed))
+    lines = [f"{'without':36} kills  only it  diagnoses"]
+    for label in chain.from_iterable(units(step_id, seed) for step_id in STEP_IDS):
+        lost = "" if alone[label] or needed[label] else "  loses neither"
+        lines.append(f"{label:36} {caught[label]:5} {alone[label]:8} {needed[label]:10}{lost}")
     return "\n".join(lines)
 
 
@@ -145,8 +182,8 @@ FAMILIES = {
     "scaling": "缩放", "dtype": "dtype 与精度", "precision": "精度", "graph": "计算图",
     "side-effect": "副作用", "shape": "形状", "pair": "两个错同时出现", "hard-coded": "写死例题的答案",
     "device": "设备", "interface": "接口", "sign": "正负号", "rounding": "过早取整", "slip": "算错、抄错",
-    "form": "形式不对", "blank": "没写完", "reading": "读结果", "width": "写死宽度", "error": "报错", "chain": "逐层测量", "edge": "边界情形",
-    "projection": "投影", "sphere": "球面", "composition": "两步合成",
+    "form": "形式不对", "blank": "没写完", "reading": "读结果", "width": "写死宽度", "error": "报错",
+    "chain": "逐层测量", "edge": "边界情形",    "projection": "投影", "sphere": "球面", "composition": "两步合成",
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import io
 import os
 import tarfile
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from conftest import LESSON, as_bytes, command, released
@@ -25,6 +25,15 @@ def zipped(members: dict[str, bytes], **how: object) -> bytes:
         for name, data in members.items():
             archive.writestr(name, data)
     return out.getvalue()
+
+
+def damaged(method: int) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr(FILE, WORK)
+    data = bytearray(out.getvalue())
+    data[70:400] = bytes(330)
+    return bytes(data)
 
 
 def tarred(members: dict[str, bytes | tarfile.TarInfo], mode: str = "w:gz") -> bytes:
@@ -56,6 +65,8 @@ LAYOUTS: dict[str, tuple[str, bytes]] = {
     "in-a-student's-folder": ("s1/作业 (1).zip", zipped({FILE: WORK})),
     "nested-once": ("s1/all.zip", zipped({"inner.zip": zipped({FILE: WORK})})),
     "nested-tar": ("s1/all.tgz", tarred({"inner.tar.gz": tarred({FILE: WORK})})),
+    "an-ending-too-many": ("s1.zip", zipped({f"{FILE}.txt": WORK})),
+    "underscores": ("s1.zip", zipped({f"__final__/{FILE}": WORK})),
     "upper-case": ("s1.ZIP", zipped({f"{LESSON}/X.IPYNB": WORK})),
     "with-other-files": (
         "s1.zip",
@@ -202,6 +213,9 @@ EVIL = {
     "bomb-of-many": zipped({f"{i}/{FILE}": b" " * (90 * 2**20) for i in range(2)}),
     "tar-bomb": tarred({"filler.bin": b"\0" * (150 * 2**20), FILE: WORK}),
     "nested-too-deep": zipped({"a.zip": zipped({"b.zip": zipped({FILE: WORK})})}),
+    "nested-bombs": zipped({f"{i}.zip": zipped({FILE: b" " * (60 * 2**20)}) for i in range(9)}),
+    "damaged-lzma": damaged(zipfile.ZIP_LZMA),
+    "damaged-bzip2": damaged(zipfile.ZIP_BZIP2),
     "not-a-zip": b"PK\x03\x04" + bytes(200),
     "cut": zipped({FILE: WORK})[:-60],
     "empty": b"",
@@ -237,7 +251,27 @@ def test_a_password(tmp_path, classroom):
     assert not done.placed and "密码" in done.left[0][1]
 
 
-@pytest.mark.parametrize("name", ["s1.7z", "s1.rar", "s1.tar.xz"])
+def test_bombs_in_an_archive_share_what_it_may_hold(tmp_path):
+    """However many archives lie in one archive, together they are not unpacked without end."""
+    path = put(tmp_path / "all.zip", EVIL["nested-bombs"])
+    (tmp_path / "out").mkdir()
+    found = list(archives.Reader(tmp_path / "out").members(path, PurePosixPath("all")))
+    assert "大得不合常理" in found[-1].reason
+    assert sum(p.stat().st_size for p in (tmp_path / "out").iterdir()) < 400 * 2**20
+
+
+@pytest.mark.parametrize("when", ["inf", "nan", "1e300", "-1e300"])
+def test_times_that_are_none(when, tmp_path, classroom):
+    info = tarfile.TarInfo(FILE)
+    info.size, info.pax_headers = len(WORK), {"mtime": when}
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        archive.addfile(info, io.BytesIO(WORK))
+    done = collect(classroom, [put(tmp_path / "in" / "s1.tar", out.getvalue()).parent])
+    assert done.placed == [("s1", LESSON)] and not done.left
+
+
+@pytest.mark.parametrize("name", ["s1.7z", "s1.rar", "s1.tar.xz", "s1.txz", "s1.zipx", "s1.tar.lzma"])
 def test_archives_that_are_not_read_are_listed(name, tmp_path, classroom):
     put(tmp_path / "in" / name, b"x"), put(tmp_path / "in" / "s2" / FILE)
     done = collect(classroom, [tmp_path / "in"])
@@ -249,7 +283,5 @@ def test_the_rest_of_an_archive_with_one_bad_member(tmp_path, classroom):
     members = {f"../{FILE}": WORK, f"{other}.ipynb": WORK, "笔记.docx": b"x"}
     done = collect(classroom, [put(tmp_path / "in" / "s1.zip", zipped(members)).parent])
     assert (
-        done.placed == [("s1", other)]
-        and len(done.left) == 1
-        and [p.name for p in done.other] == ["笔记.docx"]
+        done.placed == [("s1", other)] and len(done.left) == 1 and [p.name for p in done.other] == ["笔记.docx"]
     )

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from browser import new_page, opened, tofu, violations
-from conftest import COURSE, LESSON, answered, as_bytes, find, marks, released, solved, source
+from conftest import COURSE, LESSON, find, marks, solved, source
 
 from autograder import demo
 from autograder.collect import collect
@@ -12,6 +12,7 @@ from autograder.course import Classroom
 from autograder.grade import grade
 from autograder.report import report
 from rmslab.catalogue import entry
+from rmslab.checks import steps_of
 
 # A student's path through a lesson: solution cell, a wrong answer made from the right one, its test cell, the misconception.
 WRONG = {
@@ -73,6 +74,18 @@ def test_a_student_answers_wrongly_then_rightly(student):
     assert entry("card", "passed") in student.card(step).locator("header").inner_text()
     student.suits_everyone()
     student.is_clean()
+
+
+def test_the_checks_see_what_they_look_for(chrome):
+    with new_page(chrome) as watched:
+        page = watched.page
+        page.set_content(
+            '<html lang="zh"><title>页</title><main><h1>页</h1><p style="color:#aaa">淡淡的字</p><input></main>'
+        )
+        assert sorted(found.split()[0] for found in violations(page)) == ["color-contrast", "label"]
+        assert tofu(page, "猫\U00016a40") == ["\U00016a40"]
+        page.evaluate("() => { console.error('坏'); fetch('http://192.0.2.1/').catch(() => {}) }")
+        assert "坏" in watched.errors and watched.strangers == ["http://192.0.2.1/"]
 
 
 # --- instructors ------------------------------------------------------------------------------------------
@@ -143,19 +156,19 @@ def test_pages_for_people(name, scheme, classroom, chrome, tmp_path):
         assert watched.errors == [] and watched.strangers == []
 
 
-@pytest.mark.parametrize(
-    ("notebook", "said"),
-    [(answered(), "passes all the tests"), (released(), "4 cells failed")],
-    ids=["solved", "as-released"],
-)
-def test_validate_button(notebook, said, lab, chrome, tmp_path):
-    file = tmp_path / "homework.ipynb"
-    file.write_bytes(as_bytes(notebook))
-    with opened(chrome, lab, lab.put(file, tmp_path.name)) as in_lab:
-        page = in_lab.page
-        page.get_by_role("button", name="Validate").click()
-        dialog = page.locator(".jp-Dialog")
-        dialog.get_by_text(said).wait_for()
+def test_validate_button(lab, chrome):
+    """nbgrader's own check in JupyterLab: each step that is not solved, by name; and then none."""
+    with opened(chrome, lab, lab.put(COURSE.release(LESSON), "validated")) as in_lab:
+        dialog = in_lab.page.locator(".jp-Dialog")
+        in_lab.page.get_by_role("button", name="Validate").click()
+        dialog.get_by_text("Partial credit").first.wait_for()
+        for step in steps_of(LESSON):
+            assert f'check("{step.id}", RMSNorm)' in dialog.inner_text()
+        dialog.get_by_role("button", name="Ok").click()
+        in_lab.write("rmsnorm-class", source(find(solved(), "rmsnorm-class")))
+        in_lab.page.get_by_role("button", name="Validate").click()
+        dialog.get_by_text("passes all the tests").wait_for()
+        assert in_lab.watched.errors == [] and in_lab.watched.strangers == []
 
 
 def test_create_assignment_panel(lab, chrome):

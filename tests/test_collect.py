@@ -44,6 +44,8 @@ LAYOUTS = {
     "flat-before": f"s1-{LESSON}.ipynb",
     "student/work/lesson": f"s1/work/{LESSON}.ipynb",
     "upper-case": f"s1/{LESSON}.IPYNB",
+    "ending-too-many": f"s1/{LESSON}.ipynb.txt",
+    "ending-too-many-flat": f"s1_{LESSON}.ipynb.json",
 }
 
 
@@ -175,9 +177,7 @@ def test_two_files_of_one_student_at_once(tmp_path, classroom):
     assert [p.read_bytes() for p in (classroom.root / "earlier" / "s1" / LESSON).iterdir()] == [WORK + b"b"]
 
 
-@pytest.mark.parametrize(
-    "kind", ["nothing", "only-text", "missing", "archive", "unknown-lesson", "no-student"]
-)
+@pytest.mark.parametrize("kind", ["nothing", "only-text", "missing", "archive", "unknown-lesson", "no-student"])
 def test_what_cannot_be_placed_fails_in_chinese(kind, tmp_path, classroom, capsys):
     source = tmp_path / "in"
     match kind:
@@ -206,6 +206,23 @@ def test_the_rest_is_placed_all_the_same(tmp_path, classroom, capsys):
     assert set(placed(classroom)) == {at("s1"), at("s5")}
     said = capsys.readouterr()
     assert all(name in said.err for name in ("s2.ZIP", "s3", "s6")) and "作业.docx" in said.out
+
+
+def test_what_is_no_file_is_listed(tmp_path, classroom, capsys):
+    """Pipes, folders and links to anything that are called like a submission."""
+    source = tmp_path / "in"
+    put(source / "s1" / f"{LESSON}.ipynb"), put(source / "__s2__" / f"{LESSON}.ipynb")
+    for student in ("pipe", "folder", "broken-link", "folder-link", "loop"):
+        (source / student).mkdir()
+    os.mkfifo(source / "pipe" / f"{LESSON}.ipynb")
+    (source / "folder" / f"{LESSON}.ipynb").mkdir()
+    (source / "broken-link" / f"{LESSON}.ipynb").symlink_to("/no/such/file")
+    (source / "folder-link" / LESSON).symlink_to(source / "s1")
+    (source / "loop" / f"{LESSON}.ipynb").symlink_to(source / "loop" / f"{LESSON}.ipynb")
+    assert cli.main(["collect", str(source), "--classroom", str(classroom.root)]) == 1
+    assert set(placed(classroom)) == {at("s1"), at("__s2__")}
+    said = capsys.readouterr().err
+    assert all(name in said for name in ("pipe", "folder", "broken-link", "folder-link", "loop"))
 
 
 HOSTILE = (

@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 import pytest
 import torch
-from conftest import LESSON, SHOWS, answered, find, marks, released, source
+from conftest import LESSON, SHOWS, answered, find, marks, python, released, source
 from nbclient import NotebookClient
 from nbgrader.utils import determine_grade
 
@@ -117,6 +117,18 @@ def test_random_numbers_in_student_code_do_not_leak_out():
     for step in steps_of(LESSON):
         judged(step, Drawing)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("cell", [
+    "torch.set_grad_enabled(False); torch.set_default_dtype(torch.float16)",
+    "torch.inference_mode().__enter__(); torch.set_default_device('meta')",
+])  # fmt: skip
+def test_switches_that_a_cell_left_on_are_not_part_of_the_answer(cell):
+    """In a process of its own: nothing undoes them all."""
+    text = source(find(answered(), "rmsnorm-class"))
+    code = f"import torch\nfrom torch import nn\nfrom rmslab import check\n{text}\n{cell}\n"
+    code += "print([float(check(f'rmsnorm-{s}', RMSNorm)) for s in ('weight', 'norm', 'forward', 'module')])"
+    assert python("-c", code).stdout == "[6.0, 10.0, 8.0, 6.0]\n"
 
 
 def test_unknown_step_names_those_there_are():

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 import torch
 from fontTools.ttLib import TTFont
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.image import imread
+from matplotlib.text import Text
 
 from autograder.font import FOLDER, FONT_FILE, LICENCE_FILE, gb2312, make_font
 from rmslab import figures, geometry_figures, picture
@@ -63,13 +66,52 @@ def test_texts_of_a_figure_do_not_overlap(figure, monkeypatch):
     refuse_overlap(figure, monkeypatch, figure.__module__)
 
 
-def refuse_overlap(draw, monkeypatch, module=figures.__name__):
+def drawn(draw, monkeypatch, module):
+    """The matplotlib figure behind a picture."""
     figs = []
     monkeypatch.setattr(
         sys.modules[module], "show", lambda fig, *words, **more: figs.append(fig) or show(fig, *words, **more)
     )
     draw()
     (fig,) = figs
+    return fig
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
+def test_texts_of_a_figure_stand_out(figure, monkeypatch):
+    """Every text has the contrast of 4.5 that readers with weak eyes need, on what lies behind it."""
+    fig, seen, draw = drawn(figure, monkeypatch, figure.__module__), [], Text.draw
+    monkeypatch.setattr(Text, "draw", lambda text, *more: (seen.append(text), draw(text, *more)))
+    with style():
+        canvas = FigureCanvasAgg(fig)
+        canvas.draw()
+        texts = [text for text in seen if text.get_text().strip()]
+        boxes = [text.get_window_extent() for text in texts]
+        fig.set_layout_engine("none")  # everything stays where it is
+        for text in texts:
+            text.set_visible(False)
+        canvas.draw()
+        page = np.asarray(canvas.buffer_rgba())[::-1, :, :3] / 255
+    assert len(texts) > 3
+    for text, box in zip(texts, boxes, strict=True):
+        behind = page[int(box.y0) : int(box.y1) + 1, int(box.x0) : int(box.x1) + 1].reshape(-1, 3)
+        assert contrast(to_rgb(text.get_color()), np.median(behind, axis=0)) >= 4.5, text.get_text()
+
+
+def contrast(one, other) -> float:
+    """As WCAG 2 defines it."""
+
+    def luminance(color) -> float:
+        parts = np.asarray(color, float)
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(linear @ (0.2126, 0.7152, 0.0722))
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def refuse_overlap(draw, monkeypatch, module=figures.__name__):
+    fig = drawn(draw, monkeypatch, module)
     texts = [text for ax in fig.axes for text in ax.texts if text.get_text().strip()]
     with style():
         fig.set_dpi(DPI)
@@ -341,7 +383,7 @@ def test_picture_shows_itself_as_an_escaped_figure():
     html = shown._repr_html_()
     assert html.startswith("<figure") and html.endswith("</figure>")
     assert 'alt="a &lt; &quot;b&quot;"' in html and "说明 &amp; 看</figcaption>" in html
-    assert 'src="data:image/png;base64,' in html and "max-width:100%" in html and "background:#fff" in html
+    assert 'src="data:image/png;base64,' in html and "max-width:max(100%," in html and "background:#fff" in html
     assert "width:400px" in html
     assert repr(shown) == shown.alt
     assert "figcaption" not in words("猫")._repr_html_()

@@ -35,9 +35,11 @@ from conftest import (
 )
 from nbgrader.api import Gradebook
 
-from autograder import cli, gradebook, report, results, run, sandbox
+from autograder import cli, gradebook, pages, report, results, run, sandbox
+from autograder import grade as grader
 from autograder.collect import collect
 from autograder.course import Classroom, Course
+from autograder.rebuild import Rebuilt
 from autograder.report import COLUMNS, Row
 from rmslab import engine, evidence
 from rmslab.checks import LESSONS, implementation_mistakes, steps_of
@@ -564,6 +566,42 @@ def test_no_sandbox_where_one_is_required(small, monkeypatch, capsys):
     assert "沙箱" in capsys.readouterr().err
 
 
+def test_submissions_put_there_by_hand(small, capsys):
+    """What is no file is unreadable, not absent; a link to a neighbour's work is no work of one's own."""
+    makes = {
+        "folder": lambda path: path.mkdir(),
+        "pipe": os.mkfifo,
+        "link": lambda path: path.symlink_to(small.submission("solved", LESSON)),
+        "broken-link": lambda path: path.symlink_to("/no/such/file"),
+        "huge": lambda path: (path.touch(), os.truncate(path, 2**40)),
+        "renamed": lambda path: path.with_name("作业.ipynb").write_bytes(as_bytes(answered())),
+    }
+    for student, make in makes.items():
+        small.submission(student, LESSON).parent.mkdir(parents=True)
+        make(small.submission(student, LESSON))
+    small.submission("nothing", LESSON).parent.mkdir(parents=True)
+    (small.root / "submitted" / ".ipynb_checkpoints").mkdir()
+    grade(small)
+    rows = scores_of(small)
+    for student in makes:
+        assert [status for _, status, _ in fate(rows, student)] == ["unreadable"] * 4, student
+    assert [status for _, status, _ in fate(rows, "nothing")] == ["missing"] * 4
+    assert [points for points, _, _ in fate(rows, "solved")] == list(FULL.values())
+    assert not fate(rows, ".ipynb_checkpoints")
+
+
+def test_folders_whose_name_no_table_can_hold(small, capsys):
+    """They are named and not graded; the others are."""
+    for name in (b"\xff\xfe", b"two\nlines"):
+        folder = os.path.join(os.fsencode(small.root / "submitted"), name, LESSON.encode())
+        os.makedirs(folder)
+    small.submission("no-root", LESSON).write_bytes(as_bytes(answered()))
+    assert cli.main(["grade", "--classroom", str(small.root)]) == 1
+    said = capsys.readouterr().err
+    assert "udcff" in said and "two" in said
+    assert [points for points, _, _ in fate(scores_of(small), "no-root")] == list(FULL.values())
+
+
 @pytest.mark.parametrize("name", ["grade", "report"])
 def test_an_empty_class(name, classroom, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
@@ -729,6 +767,30 @@ def test_what_no_file_can_hold_is_written_all_the_same(classroom):
     step = results.StepResult("s", 0, 1, "error", message="半个字符 \ud800")
     results.write(classroom, results.Result("张三", "l", "k", "now", "", [step]))
     assert results.read(classroom, "张三", "l").steps[0].message.startswith("半个字符")
+
+
+def test_a_worker_left_in_the_middle_of_a_job_is_not_used_again(monkeypatch):
+    """Whatever goes wrong on this side: what the child still says is nobody else's."""
+    with monkeypatch.context() as patch:
+        patch.setattr(run.outputs, "clean", lambda *a: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ran("print('mine'); import time; time.sleep(1)")
+    assert POOL[0].free.queue == [None]
+    assert points(ran("print('yours')")) == list(FULL.values())
+
+
+@pytest.mark.parametrize("fact", [7, None, [1], {"a": "b" * 10**6}, "x" * 10**6, 10**400, True], ids=type)
+def test_forged_facts_stay_short_and_readable(fact, few_mistakes):
+    """An exception whose parts are anything but text, as evidence may claim."""
+    step = steps_of(LESSON)[1]
+    inputs = step.inputs("hidden")
+    error = {"error": {"type": fact, "message": fact, "line": fact, "lineno": fact}}
+    observed = {"norm": {check: [error] * len(cases) for check, cases in inputs["norm"].items()}}
+    lesson = grader.Lesson(LESSON, gradebook.master(COURSE, LESSON), (step,), {step.id: inputs}, "")
+    transcript = run.Transcript(evidence={step.id: observed})
+    graded = grader.judge(step, lesson, Rebuilt(lesson.master, frozenset(), ()), transcript)
+    page = pages.feedback(results.Result("s", LESSON, "", "", "", [graded]))
+    assert graded.points == 0 and len(graded.message) < 2_000 and len(page) < 20_000
 
 
 def test_experiments_are_not_run():

@@ -1,6 +1,7 @@
 """Every catalogued misconception cites the student's numbers, and some entry of a corpus shows it."""
 
 import corpus_implementation
+import corpus_second
 import pytest
 from test_corpus_lessons import CORPORA
 
@@ -30,7 +31,7 @@ def shown() -> dict[str, set[str]]:
         kind = steps_of(lesson)[0].id.partition("-")[0]
         named = [name for entry in entries for name, _ in entry.loses.values() if name]
         found[kind] = {one for name in named for one in ([name] if isinstance(name, str) else name)}
-    entries = corpus_implementation.ENTRIES
+    entries = corpus_implementation.ENTRIES + corpus_second.ENTRIES
     return found | {"rmsnorm": {one for entry in entries for one in entry.misconception or ()}}
 
 

@@ -3,10 +3,13 @@
 import copy
 import json
 import random
+import re
+import time
 
 import nbformat
 import pytest
 from conftest import COURSE, LESSON, answered, as_bytes, code_cell, find, marks, released, source
+from nbconvert import HTMLExporter
 
 from autograder import gradebook
 from autograder.rebuild import Rebuilt, Unreadable, rebuild
@@ -69,9 +72,7 @@ def test_every_lesson_survives_loss_of_all_metadata(lesson):
         bare = made(strip(answered(lesson), *keys), lesson)
         assert sources(bare) == sources(want) and not bare.blank
     assert (
-        made(strip(released(lesson), "id"), lesson).blank
-        == made(released(lesson), lesson).blank
-        != frozenset()
+        made(strip(released(lesson), "id"), lesson).blank == made(released(lesson), lesson).blank != frozenset()
     )
 
 
@@ -83,6 +84,15 @@ ENCODINGS = {
     "crlf": lambda n: as_bytes(n).replace(rb"\n", rb"\r\n"),
     "crlf-file": lambda n: json.dumps(n, indent=1).replace("\n", "\r\n").encode(),
     "no-version": lambda n: as_bytes({"cells": n["cells"]}),
+    "utf-16-without-bom": lambda n: json.dumps(n).encode("utf-16-le"),
+    "utf-32": lambda n: json.dumps(n).encode("utf-32"),
+    "bom-twice": lambda n: b"\xef\xbb\xbf" * 2 + as_bytes(n),
+    "padded-with-nul": lambda n: as_bytes(n) + bytes(4096),
+    "rest-of-an-older-file": lambda n: as_bytes(n) + as_bytes(n)[-700:],
+    "both-cells-and-worksheets": lambda n: as_bytes(n | {"worksheets": []}),
+    "lines-without-ends": lambda n: as_bytes(
+        n | {"cells": [c | {"source": source(c).split("\n")} for c in n["cells"]]}
+    ),
     "source-as-string": lambda n: as_bytes(n | {"cells": [c | {"source": source(c)} for c in n["cells"]]}),
 }
 
@@ -91,6 +101,13 @@ ENCODINGS = {
 def test_encodings_and_formats(encode, notebook):
     rebuilt = made(encode(notebook))
     assert sources(rebuilt) == sources(made(notebook)) and not rebuilt.notes and not rebuilt.blank
+
+
+def test_a_few_bytes_that_cannot_be_read_are_replaced_and_told(notebook):
+    find(notebook, ANSWER)["source"] = f"{WRITTEN}\n# café 嗨"
+    for at in ("é", "嗨"):
+        rebuilt = made(as_bytes(notebook).replace(at.encode(), b"\xe9"))
+        assert answer(rebuilt).startswith(WRITTEN) and not rebuilt.blank and "\ufffd" in rebuilt.notes[0]
 
 
 def test_master_decides_everything_but_sources(notebook):
@@ -115,6 +132,18 @@ def test_edited_test_cell_is_restored_and_told(notebook):
     rebuilt = made(notebook)
     assert sources(rebuilt) == sources(made(answered()))
     assert any("rmsnorm-norm" in note for note in rebuilt.notes)
+
+
+def test_a_text_answer_cannot_run_anything_where_it_is_read():
+    """Formgrader shows it in the instructor's browser, beside the instructor's server."""
+    lesson = "03-geometry"
+    work = answered(lesson)
+    text = "a < b，$x<y$ <script>alert(1)</script><img src=x onerror=alert(1)>\n[网页](https://example.com/)\n"
+    text += "[点](javascript:alert(1)) [点](java&#115;cript:alert(1)) [点][x]\n\n[x]: javascript:alert(1)"
+    find(work, "geometry-explain")["source"] = text
+    page = HTMLExporter().from_notebook_node(made(work, lesson).notebook)[0]
+    mine = page[page.index("a &lt; b") :][:600].partition("</div>")[0]
+    assert re.findall(r"<(?:script|img|a) [^>]*>", mine) == ['<a href="https://example.com/">']
 
 
 def test_deleted_test_cells_come_back(notebook):
@@ -148,6 +177,25 @@ def test_answer_written_into_an_added_cell_is_found(notebook):
     notebook["cells"].insert(at + 1, code_cell(WRITTEN))
     rebuilt = made(notebook)
     assert answer(rebuilt) == WRITTEN and not rebuilt.blank and rebuilt.notes and not extras(rebuilt)
+
+
+@pytest.mark.parametrize("before", ["%%time", "%matplotlib inline\n!ls", "x = !ls", "def broken(:"])
+def test_answer_in_an_added_cell_that_is_no_plain_python_is_found(before, notebook):
+    find(notebook, ANSWER)["source"] = source(find(released(), ANSWER))
+    notebook["cells"].append(code_cell(f"{before}\n{WRITTEN}"))
+    rebuilt = made(notebook)
+    assert answer(rebuilt).endswith(WRITTEN) and not rebuilt.blank and not extras(rebuilt)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_answer_merged_into_an_ordinary_cell_is_found(keep, notebook):
+    first = next(c for c in notebook["cells"] if c["cell_type"] == "code" and not marks(c))
+    first["source"] = f"{source(first)}\n\n{WRITTEN}"
+    if keep:
+        find(notebook, ANSWER)["source"] = source(find(released(), ANSWER))
+    else:
+        notebook["cells"].remove(find(notebook, ANSWER))
+    assert answer(made(notebook)).endswith(WRITTEN) and not made(notebook).blank
 
 
 @pytest.mark.parametrize("broken", ["def f(:\n  pass", "print(1)"])
@@ -223,6 +271,15 @@ def test_huge_cells_are_not_compared_forever(notebook):
     assert made(bare).blank == {ANSWER}
 
 
+def test_long_cells_are_looked_at_once():
+    """Whatever is done for every pair of a submitted and a master cell must not grow with their length."""
+    lesson = "02-hand-calculation"
+    cells = [code_cell(f"x = 1\n{'y = 2' if i % 2 else '1 = z'}\n" * 6_000) for i in range(60)]
+    before = time.process_time()
+    assert len(made({"cells": cells}, lesson).blank) == 6
+    assert time.process_time() - before < 5
+
+
 UNREADABLE = {
     "empty": b"",
     "blank": b" \n\t ",
@@ -237,6 +294,7 @@ UNREADABLE = {
     "deep": b"[" * 100_000,
     "zip": b"PK\x03\x04" + bytes(100),
     "html": b"<!doctype html><html><body>login</body></html>",
+    "millions-of-values": b'{"cells": [], "x": [' + b"[]," * 3_000_000 + b"0]}",
     "long-number": b'{"cells": ' + b"9" * 10_000 + b"}",
 }
 

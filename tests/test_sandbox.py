@@ -3,6 +3,7 @@
 Real processes throughout. Nothing here measures time.
 """
 
+import copy
 import csv
 import io
 import json
@@ -526,7 +527,7 @@ def mutated(number: int) -> bytes:
             parent = parent[key]
         match source_of.randrange(3):
             case 0:
-                parent[last] = source_of.choice(odd)
+                parent[last] = copy.deepcopy(source_of.choice(odd))
             case 1:
                 del parent[last]
             case _ if isinstance(parent, list):

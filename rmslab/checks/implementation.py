@@ -6,8 +6,10 @@ inputs and write down what came out. Nothing in this file knows a right answer; 
 """
 
 import hashlib
+import re
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -229,10 +231,11 @@ def set_gamma(module: nn.Module, gamma: torch.Tensor, graft: bool) -> None:
         return
     if not graft:
         raise LookupError(f"no parameter of shape [D], only {[p.numel() for p in module.parameters()]}")
-    holders = {**vars(module), **module._buffers, **dict(module.named_parameters(recurse=False))}
+    stores = (vars(module), module._buffers, module._parameters, module._modules)
+    holders = {name: value for store in stores for name, value in store.items()}
     tensors = [name for name, value in holders.items() if isinstance(value, torch.Tensor | list)]
     name = "weight" if "weight" in holders or len(tensors) != 1 else tensors[0]
-    for store in (vars(module), module._buffers, module._parameters):
+    for store in stores:
         store.pop(name, None)
     module.register_parameter(name, nn.Parameter(gamma.clone()))
 
@@ -249,7 +252,9 @@ def prepare(cls: type, case: Json, target: str) -> tuple[nn.Module, Callable]:
         gamma = evidence.decode(case["gamma"]) if "gamma" in case else torch.ones(case["hidden_size"])
         set_gamma(module, gamma, graft)
     if "weight_dtype" in case:
-        module.to(getattr(torch, case["weight_dtype"]))
+        for parameter in module.parameters():
+            if parameter.ndim:  # an ε kept as a tensor stays as exact as it was
+                parameter.data = parameter.data.to(getattr(torch, case["weight_dtype"]))
     if target == "graft":
         module._norm = reference_norm(module, case["eps"])
     function = module._norm if target == "norm" and callable(getattr(module, "_norm", None)) else module
@@ -315,6 +320,11 @@ class PlacementSeen(TorchFunctionMode):
 
     MAKERS = ("zeros", "ones", "empty", "full", "tensor", "as_tensor", "arange", "eye", "linspace", "rand",
               "randn", "from_numpy", "cpu", "cuda")  # fmt: skip
+    DEVICE = re.compile(r"(cpu|cuda|mps|xpu|npu|meta)(:\d+)?")
+
+    def names_a_device(self, value: Any) -> bool:
+        """Other words, such as the equation of an einsum, place nothing."""
+        return isinstance(value, str) and bool(self.DEVICE.fullmatch(value))
 
     def __init__(self) -> None:
         super().__init__()
@@ -323,7 +333,7 @@ class PlacementSeen(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = (*args, *(kwargs or {}).values())
         self.seen |= getattr(function, "__name__", "") in self.MAKERS
-        self.seen |= any(isinstance(value, torch.device | str) for value in given)
+        self.seen |= any(isinstance(value, torch.device) or self.names_a_device(value) for value in given)
         return function(*args, **(kwargs or {}))
 
 
@@ -346,8 +356,8 @@ OBSERVERS = {
 
 
 @contextmanager
-def fixed_random() -> Iterator[None]:
-    """The CPU's generator at a fixed seed, and afterwards as it was.
+def steady() -> Iterator[None]:
+    """The CPU's generator at a fixed seed, and afterwards as it was; compiled functions run as written.
 
     ``torch.manual_seed`` would also queue a call, with a formatted stack, for every accelerator that is not
     there: half of the time of a case, and memory that is never freed.
@@ -355,15 +365,23 @@ def fixed_random() -> Iterator[None]:
     state = torch.get_rng_state()
     torch.default_generator.manual_seed(0)
     try:
-        yield
+        with as_written():
+            yield
     finally:
         torch.set_rng_state(state)
+
+
+def as_written() -> Any:
+    """Where a class uses ``torch.compile``: to compile it afresh for every case would take minutes."""
+    if "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance"):  # since 2.6
+        return torch.compiler.set_stance("force_eager")
+    return nullcontext()
 
 
 def observe(cls: Any, case: Json, target: str) -> Json:
     """One case on a fresh module; what student code raises becomes evidence."""
     try:
-        with fixed_random():
+        with steady():
             module, function = prepare(cls, case, target)
             return OBSERVERS[case["kind"]](module, function, case)
     except (Exception, SystemExit) as error:
@@ -377,7 +395,7 @@ def run(cls: Any, cases: Json, target: str) -> Json:
 def describe_weight(cls: Any, case: Json) -> Json:
     """What the constructed module keeps as its weight, and every parameter it registers."""
     try:
-        with fixed_random():
+        with steady():
             module = construct(cls, case)
         named = list(module.named_parameters()) if isinstance(module, nn.Module) else []
         weight = getattr(module, "weight", None)
@@ -410,7 +428,7 @@ def trace_of(cls: Any) -> list[list[str]]:
     """The operations of the student's ``forward`` on 猫吃鱼 in FP16, with a sound weight."""
     case = {"hidden_size": 4, "eps": 1e-6, "weight_dtype": "float16"}
     try:
-        with fixed_random():
+        with steady():
             module, _ = prepare(cls, case, "own")
             operations = trace(module, torch.tensor(SENTENCE, dtype=torch.float16))
     except (Exception, SystemExit):

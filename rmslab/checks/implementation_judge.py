@@ -282,6 +282,10 @@ def signature(case: Json, seen: Any) -> Any:
         steep = evidence.decode(seen["x_grad"])
         if not evidence.decode(case["x"]).any():  # how steep a formula is at exactly 0 is its own affair
             return seen | {"x_grad": bool(steep.isfinite().all())}
+        # Beside ten times its ordinary size: what cancels to almost nothing is compared as nothing.
+        x, upstream = evidence.decode(case["x"]), evidence.decode(case["upstream"])
+        size = 10 * upstream.abs().max() * y.abs().max() / x.abs().max()
+        steep = torch.cat([steep.reshape(-1), size.reshape(1).to(steep.dtype)])
         return seen | {"x_grad": evidence.encode(steep.to(y.dtype) if y.dtype in RTOL else steep)}
     return seen
 

@@ -300,6 +300,15 @@ class _:
         return x.abs()
 
 
+@mistake("mean-absolute", "statistic")
+class _:  # squared and rooted one by one, so that the gradient at 0 is not finite
+    def square(self, x):
+        return super().square(x).sqrt()
+
+    def inverse_root(self, mean_square):
+        return 1 / (mean_square + self.eps)
+
+
 @mistake("maximum-not-mean", "statistic")
 class _:
     def square(self, x):
@@ -475,6 +484,12 @@ class _:
 
 
 @mistake("mean-over-everything", "axis")
+class _:  # of one sample, whatever its rank
+    def mean_square(self, squares):
+        return squares.mean(tuple(range(min(1, squares.dim() - 1), squares.dim())), keepdim=True)
+
+
+@mistake("mean-over-everything", "axis")
 class _:  # a sum over one token, a count over all
     def mean_square(self, squares):
         return squares.sum(-1, keepdim=True) / squares.numel()
@@ -644,6 +659,15 @@ class _:  # the same, but its gradient is not
 class _:
     def inverse_root(self, mean_square):
         return 1 / (torch.sqrt(mean_square) + self.eps)
+
+
+@mistake("epsilon-outside", "epsilon")
+class _:  # divided by, which in half precision overflows later than the inverse
+    def inverse_root(self, mean_square):
+        return torch.sqrt(mean_square) + self.eps
+
+    def multiply(self, x, r):
+        return x / r
 
 
 @mistake("epsilon-outside", "epsilon")
@@ -1042,9 +1066,24 @@ class _:
 
 
 @mistake("input-overwritten", "side-effect")
+class _:  # behind the graph's back
+    def multiply(self, x, r):
+        with torch.no_grad():
+            return x.mul_(r)
+
+
+@mistake("input-overwritten", "side-effect")
 class _:
     def forward(self, x):
         return x.copy_(super().forward(x))
+
+
+@mistake("input-overwritten", "side-effect")
+class _:
+    def forward(self, x):
+        y = super().forward(x)
+        x.data.copy_(y)
+        return y
 
 
 @mistake("statistic-detached", "graph")

@@ -39,8 +39,10 @@ const picture = kit.canvas({
       pen.stroke();
       if (chosen) values.forEach((value, k) => { if (k % 3 === 2) kit.mark(pen, shape, x(k + 1), y(value), 5, color); });
     }
-    const last = scales[norm][gain][depth - 1], above = y(last) > y1 + 40;
-    kit.write(pen, `${norms[norm]}：${tell(last)}`, x1, y(last) + (above ? -18 : 20),
+    const words = `${norms[norm]}：${tell(scales[norm][gain][depth - 1])}`, wide = pen.measureText(words).width;
+    const below = scales[norm][gain].filter((_, k) => x(k + 1) > x1 - wide - 8).map(y);
+    const above = Math.min(...below) - 18;
+    kit.write(pen, words, x1, above > y1 ? above : Math.max(...below) + 20,
       { align: "right", color: kit.shade(look[norms[norm]][0]) });
   },
 });

@@ -281,13 +281,13 @@ function write(pen, words, x, y, { color = ink, align = "left", base = "middle",
 // The colour mixed with white (share of colour), or with black for words.
 const parts = color => [1, 3, 5].map(i => parseInt(color.slice(i, i + 2), 16));
 const tint = (color, share = 0.2) => `rgb(${parts(color).map(p => Math.round(255 - (255 - p) * share))})`;
-const shade = (color, share = 0.72) => `rgb(${parts(color).map(p => Math.round(p * share))})`;
+const shade = (color, share = 0.66) => `rgb(${parts(color).map(p => Math.round(p * share))})`;
 
 // Put the live stage in the image's place; where that fails, the image stays.
 function start(run, data) {
   try {
     stage.append(element("style", {}, CSS));
-    image.after(stage);
+    image.parentElement.after(stage);
     image.style.display = "none";
     run(root, data, kit);
     root.dataset.live = "true";

@@ -217,7 +217,7 @@ function place(pen, shown, names, middle, width, height, taken) {
     const box = spot.find(free) ?? spot[0];
     taken.push(box);
     kit.write(pen, words, box[0], (box[1] + box[3]) / 2,
-      { color: name === "x" ? colors.ink : kit.shade(LOOK[name].color, 0.85), size: 14 });
+      { color: name === "x" ? colors.ink : kit.shade(LOOK[name].color, 0.75), size: 14 });
   }
 }
 
