@@ -1,4 +1,4 @@
-# make lab · make test · make demo — each sets up everything itself, from a bare clone.
+# make lab · make test · make demo · make formgrader — each sets up everything itself, from a bare clone.
 #
 # make lab installs what students need; the others add what instructors and tests need.
 #
@@ -15,9 +15,11 @@ ACTIVE := $(call ask,int(sys.prefix != sys.base_prefix or os.path.isdir(os.path.
 ifeq ($(ACTIVE),1)
 PY := $(PYTHON)
 PREFIX := $(call ask,sys.prefix)
+BIN := $(call ask,os.path.dirname(sys.executable))
 else
 PY := .venv/bin/python
 PREFIX := .venv
+BIN := $(CURDIR)/.venv/bin
 SITE := $(call ask,"--system-site-packages" * bool(importlib.util.find_spec("torch")))
 endif
 
@@ -34,12 +36,18 @@ install = { set -e; echo "正在安装需要的包，第一次要几分钟……
 	"$(PY)" -m pip install --quiet --editable "$(1)"; \
 	printf '%s\n' "$(CURDIR)" > "$(2)"; }
 
-.PHONY: lab test demo build python setup-lab setup
+# Shows the folder it is started in; its terminals find the same Python.
+JUPYTERLAB = PATH="$(BIN):$$PATH" python -m jupyterlab --LabApp.app_settings_dir="$(CURDIR)/lab" $(ROOT) $(LAB)
+
+.PHONY: lab formgrader test demo build python setup-lab setup
 
 lab: setup-lab
 	@mkdir -p work
 	@for lesson in notebooks/*/*.ipynb; do copy="work/$${lesson##*/}"; test -e "$$copy" || cp "$$lesson" "$$copy"; done
-	$(PY) -m jupyterlab --ServerApp.root_dir=work --LabApp.app_settings_dir=lab $(ROOT) $(LAB)
+	cd work && $(JUPYTERLAB)
+
+formgrader: setup
+	$(JUPYTERLAB)
 
 test: setup
 	$(PY) -m pytest $(PYTEST)

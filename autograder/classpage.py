@@ -19,7 +19,8 @@ CSS = """
 main{max-width:none}.wide{overflow-x:auto}.heat td,.heat th{padding:.1em .35em;text-align:center}
 .heat th[scope=row]{text-align:left;white-space:nowrap;position:sticky;left:0;background:var(--paper)}
 .heat thead th{vertical-align:bottom}
-.heat thead span{display:inline-block;writing-mode:vertical-rl;white-space:nowrap;padding:.3em 0}
+.heat thead span{display:inline-block;writing-mode:vertical-rl;text-orientation:sideways;white-space:nowrap;
+padding:.3em 0}
 .heat td{min-width:1.6em;font-variant-numeric:tabular-nums}svg text{fill:currentColor;font-size:12px}
 """
 

@@ -65,9 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def classroom_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--classroom", type=Path, metavar="DIR", help="班级文件夹，缺省为课程里的 classroom/"
-    )
+    command.add_argument("--classroom", type=Path, metavar="DIR", help="班级文件夹，缺省为课程里的 classroom/")
 
 
 class Platform(argparse.Action):
@@ -117,16 +115,31 @@ def run_collect(options: argparse.Namespace) -> None:
         print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
     else:
         print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
-    if done.same:
+    if done.same and options.replace:
         print(f"另有 {len(done.same)} 份和收过的内容相同。")
     if done.earlier:
         print(f"较早的 {sum(done.earlier.values())} 份留在 {classroom.root / 'earlier'}。")
     if done.other:
         print(f"另有 {len(done.other)} 个文件不是 notebook，没有收：")
         print("\n".join(f"  {legible(str(path))}" for path in done.other))
-    if done.left:
-        lines = "\n".join(f"  {legible(str(path))}：{reason}" for path, reason in done.left)
-        raise Problem(f"有 {len(done.left)} 个文件没有收：\n{lines}")
+    if done.strange:
+        print(f"名单里的人，这次一份也没有对上。请检查是不是这个班的名单（记在 {classroom.roster}）。")
+    if done.unknown:
+        kept = "会按文件夹名收下" if options.dry_run else "按文件夹名收下了"
+        names = {
+            student: student + (f"（像 {'、'.join(people)}）" if people else "")
+            for (student, _), people in done.unknown.items()
+        }
+        print(
+            f"有 {len(done.unknown)} 份对不上名单：{'、'.join(names.values())}（{kept}）。"
+            f"若是名单里的人，请改文件夹名，或用 --student-pattern。"
+        )
+    lines = [f"  {legible(str(path))}：{reason}" for path, reason in done.left]
+    again = 0 if options.replace else len(done.same)
+    if again:
+        lines.append(f"  {again} 份已经收过，内容相同，没有再收。")
+    if lines:
+        raise Problem("\n".join([f"有 {len(done.left) + again} 个文件没有收：", *lines]))
 
 
 def run_grade(options: argparse.Namespace) -> None:
@@ -143,7 +156,8 @@ def run_grade(options: argparse.Namespace) -> None:
             Course.find(), classroom, options.lesson, options.student, options.jobs, options.force,
             float(options.timeout), options.memory, options.db, options.require_sandbox, options.dask, pool,
         )  # fmt: skip
-    print(f"评完 {len(results)} 份。接下来：autograder report --csv 成绩.csv --html 全班.html")
+    place = options.classroom or "classroom"
+    print(f"评完 {len(results)} 份。接下来：autograder report --csv {place}/成绩.csv --html {place}/全班.html")
 
 
 def run_report(options: argparse.Namespace) -> None:

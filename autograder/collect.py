@@ -16,7 +16,7 @@ from autograder.archives import MAX_FILE, Member, Reader, is_hidden, kind, plain
 from autograder.course import Classroom
 from autograder.problem import Problem
 from autograder.rebuild import Unreadable, parse
-from autograder.roster import legible, read_people, read_roster, safe_id, write_roster
+from autograder.roster import People, legible, read_people, read_roster, safe_id, write_roster
 from rmslab.checks import LESSONS
 
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_[a-z]+_?(?P<file>.*)$")
@@ -37,7 +37,9 @@ class Collected:
         left: (path, reason) of notebooks and archives that were not placed.
         other: files that are no notebooks.
         earlier: how many earlier attempts were kept beside the latest, by (student, lesson).
-        same: pairs of which, with ``replace``, the same content was there already.
+        same: pairs of which the same content was there already.
+        unknown: pairs whose student is not on the roster, and whom of it the name might mean.
+        strange: whether the roster has people and none of them was among those who handed in.
     """
 
     placed: list[tuple[str, str]] = field(default_factory=list)
@@ -46,6 +48,8 @@ class Collected:
     other: list[Path] = field(default_factory=list)
     earlier: dict[tuple[str, str], int] = field(default_factory=dict)
     same: list[tuple[str, str]] = field(default_factory=list)
+    unknown: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    strange: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ def collect(
     Args:
         sources: folders (``<student>/<lesson>/<lesson>.ipynb``, ``<student>/….ipynb``, or flat), files,
             archives.
-        roster: CSV of the class; its students count as known even if they hand in nothing.
+        roster: CSV of the class; its students count as known even if they hand in nothing, and what is called
+            by their ids or names is theirs.
         student_pattern: regular expression with a group ``student``, searched in each relative path.
         replace: let a new submission take the place of an old one, which is kept under ``earlier/``.
         dry_run: write nothing.
@@ -117,6 +122,13 @@ def collect(
                     done.left.append((shown, handed_in))
                 else:
                     groups.setdefault((handed_in.student, handed_in.lesson), []).append(handed_in)
+        # A row without a name may say no more than how an id was written that no folder can be called.
+        if any(row.get("name") or not row.get("original") for row in everybody.values()):
+            done.unknown = {
+                pair: sorted(whose.roster.meant(pair[0])) for pair in groups if pair[0] not in everybody
+            }
+            listed = {person["student"] for person in people} or everybody.keys()
+            done.strange = bool(groups) and listed.isdisjoint(student for student, _ in groups)
         for attempts in groups.values():
             settle(classroom, sorted(attempts, key=lambda one: one.age), replace, dry_run, done)
     if not dry_run:
@@ -224,34 +236,57 @@ class Whose:
     def __init__(self, found: list[Member], pattern: re.Pattern | None, people: dict[str, dict[str, str]]):
         self.pattern = pattern
         self.by_lms = {row["lms_id"]: student for student, row in people.items() if row.get("lms_id")}
-        self.by_name: dict[str, list[str]] = {}
-        for student, row in people.items():
-            self.by_name.setdefault("".join(row.get("name", "").split()).lower(), []).append(student)
+        self.roster = People(people)
         # Two people of one name: Moodle's number tells them apart, though only within this hand-in.
         numbers: dict[str, set[str]] = {}
         for member in found:
             if match := _moodle(member.name):
                 numbers.setdefault(match["name"], set()).add(match["id"])
         self.shared = {name for name, ids in numbers.items() if len(ids) > 1}
+        # A folder that is nobody's and has several people in it is a class, not a student.
+        below: dict[str, set[str]] = {}
+        for member in found:
+            first, *rest = [part for part in member.name.parts if part not in LESSONS] or [""]
+            if rest and not self.roster.meant(first):
+                below.setdefault(first, set()).update(self._first_meant(rest))
+        self.classes = {folder for folder, students in below.items() if len(students) > 1}
 
     def __call__(self, relative: PurePath, lesson: str | None) -> str:
-        """The student, or nothing. The pattern decides if there is one."""
+        """The student, or nothing. The pattern decides where to look if there is one."""
         if self.pattern:
             match = self.pattern.search(relative.as_posix())
-            return match["student"].strip() if match and match["student"] else ""
+            return self._one(match["student"].strip() if match and match["student"] else "")
         if match := _moodle(relative):
             name, number = match["name"], match["id"]
-            return self._called(name, f"{name}_{number}" if name in self.shared else name.strip())
+            return f"{name}_{number}" if name in self.shared else self._one(name.strip())
         if match := CANVAS.match(relative.name):
-            return self.by_lms.get(match["id"]) or f"{match['name']}_{match['id']}"
+            return self.by_lms.get(match["id"]) or self._one(f"{match['name']}_{match['id']}")
         folders = [part for part in relative.parts[:-1] if part != lesson]
+        if folders and folders[0] in self.classes:
+            folders = folders[1:]
         if folders:
-            return folders[0].strip()
-        return relative.stem.replace(lesson or "", "").strip(" _-.—()（）") if lesson else ""
+            return self._one(folders[0].strip())
+        return self._one(without_lesson(relative.stem, lesson)) if lesson else ""
 
-    def _called(self, name: str, otherwise: str) -> str:
-        same = self.by_name.get("".join(name.split()).lower(), [])
-        return same[0] if len(same) == 1 and name not in self.shared else otherwise
+    def _one(self, called: str) -> str:
+        """The one person of the roster who is called so; else the name as it is."""
+        meant = self.roster.meant(called)
+        if len(meant) != 1 or meant == {safe_id(called)}:
+            return called
+        (student,) = meant
+        return self.roster.people.get(student, {}).get("original") or student
+
+    def _first_meant(self, parts: list[str]) -> set[str]:
+        """Whom the outermost of these folders, or at last the file, means."""
+        texts = (*parts[:-1], without_lesson(PurePath(parts[-1]).stem))
+        return next((meant for text in texts if len(meant := self.roster.meant(text)) == 1), set())
+
+
+def without_lesson(stem: str, lesson: str | None = None) -> str:
+    """What a file's name says beside the lesson's, and beside a browser's "(1)" right after that."""
+    for one in (lesson,) if lesson else LESSONS:
+        stem = re.sub(re.escape(one) + r"( ?[(（]\d{1,3}[)）]$)?", "", stem)
+    return stem.strip(" _-.—()（）")
 
 
 def _moodle(relative: PurePath) -> re.Match | None:
@@ -275,9 +310,7 @@ def recognise(member: Member, shown: Path, whose: Whose, names: dict[str, str]) 
 # --- into its place ---------------------------------------------------------------------------------------
 
 
-def settle(
-    classroom: Classroom, attempts: list[HandIn], replace: bool, dry_run: bool, done: Collected
-) -> None:
+def settle(classroom: Classroom, attempts: list[HandIn], replace: bool, dry_run: bool, done: Collected) -> None:
     """Place the last attempt; keep those before it."""
     latest = attempts[-1]
     student, lesson = latest.student, latest.lesson
@@ -290,16 +323,11 @@ def settle(
         return
     if target.is_file():
         if target.read_bytes() == data:
-            if replace:
-                done.same.append((student, lesson))
-            else:
-                reason = f"{student} 的 {lesson} 已经收过，内容相同，没有再收"
-                done.left.append((latest.shown, reason))
+            done.same.append((student, lesson))
             return
         if not replace:
             reason = (
-                f"{student} 的 {lesson} 已经收过，内容不同，没有覆盖。"
-                f"要换成新的，请加 --replace（旧的会留底）"
+                f"{student} 的 {lesson} 已经收过，内容不同，没有覆盖。要换成新的，请加 --replace（旧的会留底）"
             )
             done.left.append((latest.shown, reason))
             return

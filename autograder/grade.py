@@ -370,16 +370,17 @@ def reconcile(course: Course, classroom: Classroom, ready: dict[str, Lesson], db
     course_id = course.nbgrader().CourseDirectory.course_id
     names = {student: row.get("name") or "" for student, row in read_people(classroom).items()}
     for name, lesson in ready.items():
-        gradebook.record(db_url, name, lesson.master, _published(classroom, name), course_id, names)
+        published = _published(classroom, name, gradebook.scores(db_url, name))
+        gradebook.record(db_url, name, lesson.master, published, course_id, names)
 
 
-def _published(classroom: Classroom, lesson: str) -> Iterator[Result]:
+def _published(classroom: Classroom, lesson: str, by_hand: dict[str, dict[str, float]]) -> Iterator[Result]:
     """The lesson's results; on the way, the files made of each that is newer than they are."""
     for one in results.read_all(classroom, lesson):
         made = classroom.result(one.student, lesson).stat().st_mtime_ns
         page, notebook = classroom.feedback(one.student, lesson), classroom.autograded(one.student, lesson)
-        if not page.is_file() or page.stat().st_mtime_ns < made:
-            results.write_atomically(page, pages.feedback(one))
+        if one.student in by_hand or not page.is_file() or page.stat().st_mtime_ns < made:
+            pages.publish(classroom, one, by_hand.get(one.student, {}))
         if one.notebook is None:
             notebook.unlink(missing_ok=True)
         elif not notebook.is_file() or notebook.stat().st_mtime_ns < made:

@@ -11,6 +11,8 @@ import nbgrader.api
 from nbformat import NotebookNode
 from nbgrader import preprocessors, utils
 from nbgrader.api import (
+    Assignment,
+    BaseCell,
     Comment,
     Grade,
     Gradebook,
@@ -22,6 +24,7 @@ from nbgrader.api import (
     SubmittedNotebook,
     TaskCell,
 )  # fmt: skip
+from sqlalchemy import func, or_
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from autograder.build import RevealStubs, read_notebook
@@ -221,13 +224,15 @@ def scores(db_url: str, lesson: str) -> dict[str, dict[str, float]]:
     """Scores set by hand: student → step → points (manual score and extra credit)."""
     found: dict[str, dict[str, float]] = {}
     with opened(db_url) as gradebook:
-        try:
-            submissions = gradebook.assignment_submissions(lesson)
-        except MissingEntry:
-            return {}
-        for submission in submissions:
-            for notebook in submission.notebooks:
-                for grade in notebook.grades:
-                    if grade.manual_score is not None or grade.extra_credit:
-                        found.setdefault(submission.student.id, {})[grade.name] = grade.score
+        rows = (
+            gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.score)
+            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+            .join(BaseCell, BaseCell.id == Grade.cell_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .filter(Assignment.name == lesson)
+            .filter(or_(Grade.manual_score.is_not(None), func.coalesce(Grade.extra_credit, 0) != 0))
+        )
+        for student, step, points in rows:
+            found.setdefault(student, {})[step] = points
     return found

@@ -1,8 +1,11 @@
 """Self-contained HTML pages, readable without scripts: one per student and lesson, one for the class."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from html import escape
 
+from autograder import results
+from autograder.course import Classroom
 from autograder.results import Result, StepResult
 from rmslab import card
 from rmslab.catalogue import entry, text
@@ -59,12 +62,41 @@ def title_of(step: str) -> str:
     return text("step", step, "title") if entry("step", step, "title") else step
 
 
-def feedback(result: Result) -> str:
-    """A student's page: score, what was put right, and a card for every step."""
+def feedback(result: Result, by_hand: dict[str, float]) -> str:
+    """A student's page: score, what was put right, and a card for every step.
+
+    Args:
+        by_hand: points that a person gave, by step: they count, and the page says so.
+    """
+    points = sum(by_hand.get(step.step, step.points) for step in result.steps)
     title = text("feedback", "title", student=result.student, lesson=result.lesson)
-    total = text("feedback", "total", points=f"{result.points:g}", max_points=f"{result.max_points:g}")
+    total = text("feedback", "total", points=f"{points:g}", max_points=f"{result.max_points:g}")
+    changed = [
+        text("feedback", "by-hand", step=title_of(step.step), points=f"{by_hand[step.step]:g}",
+             max_points=f"{step.max_points:g}")
+        for step in result.steps if step.step in by_hand
+    ]  # fmt: skip
     parts = [f"<p><strong>{escape(total)}</strong></p>"]
-    parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
+    parts += [f'<p class="note">{escape(note)}</p>' for note in (*changed, *result.notes)]
     parts += [step_card(step) if entry("step", step.step, "title") else line(step) for step in result.steps]
-    parts.append(f"<p><small>{escape(text('feedback', 'footer', when=result.graded_at))}</small></p>")
+    parts.append(f"<p><small>{escape(text('feedback', 'footer', when=local(result.graded_at)))}</small></p>")
     return page(title, "".join(parts))
+
+
+def local(moment: str) -> str:
+    """A moment in ISO 8601, as the clock on this wall shows it; anything else as it is."""
+    try:
+        return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return moment
+
+
+def publish(classroom: Classroom, result: Result, by_hand: dict[str, float]) -> None:
+    """Write the student's page, unless that is what it says already."""
+    path, wanted = classroom.feedback(result.student, result.lesson), feedback(result, by_hand)
+    try:
+        same = path.read_text("utf-8") == wanted
+    except (OSError, UnicodeDecodeError):
+        same = False
+    if not same:
+        results.write_atomically(path, wanted)

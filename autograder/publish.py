@@ -50,9 +50,10 @@ def addresses(course: Course) -> list[str]:
 # --- a lesson's opening cell ------------------------------------------------------------------------------
 
 OPENING = '''\
-# 找到课程工具包 rmslab：已安装、在旁边或上面的文件夹里、在旁边的压缩包里@ELSEWHERE@。
+# 等右上角变成空心圆，从这一格开始运行。它找到课程工具包 rmslab：旁边、上面的文件夹或旁边的压缩包里@ELSEWHERE@。
 import importlib.util
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -66,11 +67,15 @@ def find_rmslab():
 
 @FETCH@
 if importlib.util.find_spec("rmslab") is None:
-    if find_rmslab() is None and zipfile.is_zipfile("rmsnorm-course.zip"):
-        zipfile.ZipFile("rmsnorm-course.zip").extractall()
+    archives = sorted(Path.cwd().glob("rmsnorm-course*.zip"))
+    for archive in archives:
+        if find_rmslab() is None and zipfile.is_zipfile(archive):
+            zipfile.ZipFile(archive).extractall()
 @ASK@    if find_rmslab() is None:
+        warnings.filterwarnings("ignore", "To exit")
         raise SystemExit(
-            "没有找到课程工具包 rmslab@FAILED@。请在能打开课程网页的电脑上下载 rmsnorm-course.zip@WHERE@，"
+            f"旁边的 {archives[0].name} 不完整，请删掉它，重新上传，再运行这一格。" if archives else
+            "没有找到课程工具包 rmslab@FAILED@。请@WHERE@ rmsnorm-course.zip，"
             "用 JupyterLab 左上方的上传按钮放到这个 notebook 旁边（不用解压），再运行这一格。"
         )
     sys.path.insert(0, str(find_rmslab()))
@@ -129,7 +134,7 @@ def opening_cell(course: Course) -> str:
         "FETCH": fetch if known else "",
         "ASK": ask if known else "",
         "FAILED": "，也没能下载" if known else "",
-        "WHERE": f"（{known[0]}/releases）" if known else "",
+        "WHERE": f"在能上网的电脑上打开 {known[0]}/releases 下载" if known else "向老师要",
     }
     return re.sub("@([A-Z]+)@", lambda mark: parts[mark[1]], OPENING)
 

@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import classpage, gradebook, lms, results
+from autograder import classpage, gradebook, lms, pages, results
 from autograder.course import Classroom
 from autograder.problem import Problem
 from autograder.results import Result, StepResult
@@ -57,6 +57,15 @@ def rows(classroom: Classroom, db_url: str | None = None) -> list[Row]:
     return found
 
 
+def refresh_feedback(classroom: Classroom, db_url: str | None = None) -> None:
+    """Bring the students' pages in line with what people have changed in the gradebook since."""
+    by_hand: dict[str, dict[str, dict[str, float]]] = {}
+    for result in results.read_all(classroom):
+        if result.lesson not in by_hand:
+            by_hand[result.lesson] = gradebook.scores(db_url or classroom.db_url, result.lesson)
+        pages.publish(classroom, result, by_hand[result.lesson].get(result.student, {}))
+
+
 def _template(lesson: str, graded: dict[tuple[str, str], Result]) -> dict[str, float]:
     """The lesson's steps and their points: automatic ones, then those graded by hand."""
     steps = {step.id: step.points for step in steps_of(lesson)}
@@ -96,7 +105,7 @@ def report(
     db_url: str | None = None,
     lms_file: tuple[str, Path] | None = None,
 ) -> None:
-    """Write what was asked for, and print one line per student and lesson.
+    """Write what was asked for, bring feedback pages up to date, print one line per student and lesson.
 
     Args:
         lms_file: the platform, ``moodle`` or ``canvas``, and where to write what it imports.
@@ -105,6 +114,7 @@ def report(
         Problem: nothing has been graded, or a file cannot be written.
     """
     lines = rows(classroom, db_url)
+    refresh_feedback(classroom, db_url)
     people = read_people(classroom)
     names = {student: row.get("name", "") for student, row in people.items()}
     protections = sorted({r.protections for r in results.read_all(classroom) if r.protections})

@@ -13,7 +13,7 @@ from autograder.problem import Problem
 
 ROSTER_COLUMNS = ("student", "name", "original", "lms_id", "login", "section", "email")
 HEADINGS = {
-    "student": ("student", "student_id", "学号", "id number", "username", "用户名", "id"),
+    "student": ("student", "student_id", "student id", "学号", "id number", "username", "用户名", "id"),
     "name": ("name", "姓名", "full name", "全名"),
     "original": ("original",),
     "lms_id": ("lms_id",),
@@ -48,7 +48,7 @@ def read_roster(path: Path) -> list[dict[str, str]]:
     """Rows with ``student`` and ``name`` from a CSV: a heading row, or ids in the first column.
 
     Raises:
-        Problem: not there, not text, or empty.
+        Problem: not there, not text, empty, or without ids.
     """
     if not path.is_file():
         raise Problem(f"找不到名单 {path}。")
@@ -61,6 +61,13 @@ def read_roster(path: Path) -> list[dict[str, str]]:
     columns = {key: heading.index(cell) for key, cell in headings(heading).items()}
     if "sis login id" in heading:  # a gradebook from Canvas: the row under the heading holds full marks
         rows = [row for row in rows if row[0].lower() not in ("points possible", "student, test")]
+    # Without a heading that we know, only what looks like an id throughout is taken for one.
+    if rows and "student" not in columns and not all(re.search(r"\d", row[0]) for row in rows):
+        raise Problem(
+            f"名单 {path} 里看不出哪一列是学号。请让第一行是表头："
+            f"学号的一列叫 {'、'.join(HEADINGS['student'])} 之一，"
+            f"姓名的一列（可以没有）叫 {'、'.join(HEADINGS['name'])} 之一。"
+        )
     people = []
     for row in rows[1:] if "student" in columns else rows:
         given = next((row[i] for i in _who(heading, columns) if i < len(row) and row[i]), "")
@@ -125,3 +132,62 @@ def write_roster(classroom: Classroom, people: list[dict[str, str]]) -> None:
         writer.writeheader()
         writer.writerows(known.values())
     os.replace(temporary, classroom.roster)
+
+
+# --- whom a folder's name means ---------------------------------------------------------------------------
+
+
+class People:
+    """Finds people of a roster by what a folder or a file is called: their ids, their names, or both."""
+
+    def __init__(self, people: dict[str, dict[str, str]]):
+        self.people = people
+        self.ids = {student: as_compared(student) for student in people}
+        self.by_name: dict[str, set[str]] = {}
+        for student, row in people.items():
+            self.by_name.setdefault(letters(row.get("name", "")), set()).add(student)
+
+    def meant(self, text: str) -> set[str]:
+        """Who may be meant; only where it is one is that certain.
+
+        An id counts as a whole: no digits go on before or after it. A name counts as a whole too. Where a name
+        stands beside another's id, or beside a number as long as its owner's id, both are meant.
+        """
+        if safe_id(text) in self.people:
+            return {safe_id(text)}
+        text = as_compared(text)
+        ids = {student for student, known in self.ids.items() if known in text and stands_in(known, text)}
+        ids = {one for one in ids if not any(one != other and one in other for other in ids)}
+        holders = [self.by_name[name] for name in names_in(text) if name in self.by_name]
+        if not holders:  # "3" may be anything; "2024103" is somebody
+            return {student for student in ids if len(student) >= 4}
+        named = ids.union(*(some & ids or some for some in holders))
+        return named if ids else named.union(*(other_numbers(student, text) for student in named))
+
+
+def as_compared(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def letters(text: str) -> str:
+    return "".join(filter(str.isalpha, as_compared(text)))
+
+
+def stands_in(known: str, text: str, pattern: str = "") -> list[str]:
+    """Where an id, or a pattern of its shape, is in a text and not within a longer number or word."""
+    before, after = (r"\d" if known[end].isdigit() else "[a-z]" for end in (0, -1))
+    return re.findall(f"(?<!{before}){pattern or re.escape(known)}(?!{after})", text)
+
+
+def other_numbers(student: str, text: str) -> set[str]:
+    """What in a text looks like this student's id and is another."""
+    known = as_compared(student)
+    shape = "".join(r"\d" if c.isdigit() else re.escape(c) for c in known)
+    return set(stands_in(known, text, shape)) - {known} if len(known) >= 4 else set()
+
+
+def names_in(text: str) -> set[str]:
+    """What may be a full name: the whole text, a piece between signs or numbers, a Chinese word."""
+    pieces = re.split(r"[^\w\s]|[\d_]", re.sub("[·•‧・'’]", "", text))
+    chinese = [word for piece in pieces for word in piece.split() if max(word) >= "\u2e80"]
+    return {letters(some) for some in (text, *pieces, *chinese)} - {""}

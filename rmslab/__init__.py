@@ -11,8 +11,10 @@ from rmslab.environment import banner, device
 from rmslab.ordering import ordering
 from rmslab.prediction import predicted
 from rmslab.progress import progress
+from rmslab.restart import recheck
 from rmslab.trace import trace
 
 __all__ = [
-    "banner", "check", "device", "experiments", "figures", "ordering", "predicted", "progress", "trace",
+    "banner", "check", "device", "experiments", "figures", "ordering", "predicted", "progress", "recheck",
+    "trace",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import os
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ LAYOUTS = {
     "lesson/student.ipynb": f"{LESSON}/s1.ipynb",
     "flat-after": f"{LESSON}_s1.ipynb",
     "flat-before": f"s1-{LESSON}.ipynb",
+    "flat-twice": f"s1-{LESSON} (1).ipynb",
     "student/work/lesson": f"s1/work/{LESSON}.ipynb",
     "upper-case": f"s1/{LESSON}.IPYNB",
     "ending-too-many": f"s1/{LESSON}.ipynb.txt",
@@ -265,6 +267,8 @@ def test_path_like_ids_from_patterns_and_rosters(tmp_path, classroom):
 def test_ids_that_fall_together_are_refused_also_later(tmp_path, classroom):
     put(tmp_path / "one" / "a" / "b" / f"{LESSON}.ipynb")
     collect(classroom, [tmp_path / "one"], student_pattern=r"(?P<student>a/b)")
+    put(tmp_path / "other" / "c" / f"{LESSON}.ipynb")
+    assert not collect(classroom, [tmp_path / "other"], dry_run=True).unknown  # nobody gave a roster
     put(tmp_path / "two" / "a:b" / f"{LESSON}.ipynb", b"{}")
     done = collect(classroom, [tmp_path / "two"], replace=True)
     assert not done.placed and len(done.left) == 1
@@ -294,3 +298,133 @@ def test_a_place_that_cannot_be_written(tmp_path, capsys):
     put(tmp_path / "classroom", b"a file")
     assert cli.main(["collect", str(tmp_path / "in"), "--classroom", str(tmp_path / "classroom")]) == 1
     assert HANZI.search(capsys.readouterr().err)
+
+
+CLASS = "学号,姓名\n" + "".join(
+    f"{student},{name}\n"
+    for student, name in {
+        "2024101": "李芳", "2024103": "刘洋", "2024104": "陈静", "2024105": "杨帆", "2024106": "周杰",
+        "2024107": "黄丽", "2024110": "王五", "2024111": "王五", "2024112": "李芳芳", "2024113": "Zhang San",
+        "2024114": "阿依古丽·买买提", "B2024101": "赵一", "01": "钱二", "02": "孙六",
+    }.items()
+)  # fmt: skip
+CALLED = {
+    "2024101": "2024101",
+    "2024101-李芳": "2024101",
+    "刘洋2024103": "2024103",
+    "2024104陈静": "2024104",
+    "2024104 陈静（补交）": "2024104",
+    "杨帆": "2024105",
+    "杨帆 作业四": "2024105",
+    "２０２４１０６周 杰": "2024106",
+    "LiFang2024101": "2024101",
+    "李芳芳": "2024112",
+    "王五2024111": "2024111",
+    "zhang_san": "2024113",
+    "2024114 阿依古丽买买提": "2024114",
+    "b2024101赵一": "B2024101",
+    "01钱二": "01",
+    "01": "01",
+}
+"""What a folder is called, and whose it is."""
+UNCLEAR = {
+    "2024126 冯刚": [],
+    "12024101": [],
+    "李芳芳芳": [],
+    "Zhang San Feng": [],
+    "作业01": [],
+    "王五": ["2024110", "2024111"],
+    "2024101-刘洋": ["2024101", "2024103"],
+    "2024101 2024103": ["2024101", "2024103"],
+    "李芳、刘洋": ["2024101", "2024103"],
+    "2024126 李芳": ["2024101", "2024126"],
+    "02-钱二": ["01", "02"],
+}
+"""What a folder is called, and whom it might mean."""
+
+
+@pytest.mark.parametrize("form", ["folder", "file-before", "file-after", "browser's-copy", "zip"])
+def test_ids_and_names_in_one_are_matched_to_the_roster(form, tmp_path):
+    roster = put(tmp_path / "class.csv", CLASS.encode())
+    for called, student in CALLED.items():
+        source, place = tmp_path / called, Classroom(tmp_path / f"room-{called}")
+        match form:
+            case "folder":
+                put(source / called / "作业 (1).ipynb")
+            case "file-before":
+                put(source / f"{called}_{LESSON}.ipynb")
+            case "file-after":
+                put(source / LESSON / f"{LESSON}-{called}.ipynb")
+            case "browser's-copy":
+                put(source / f"{called}-{LESSON} (1).ipynb")
+            case "zip":
+                with zipfile.ZipFile(put(source / f"{called}.zip"), "w") as archive:
+                    archive.writestr(f"{LESSON}.ipynb", WORK)
+        done = collect(place, [source], roster)
+        assert done.placed == [(student, LESSON)] and not done.unknown, (called, done)
+
+
+def test_what_fits_nobody_or_several_is_collected_under_its_own_name(tmp_path, classroom, capsys):
+    put(tmp_path / "class.csv", CLASS.encode())
+    for called in (*UNCLEAR, "杨帆"):
+        put(tmp_path / "in" / called / f"{LESSON}.ipynb")
+    ask = ["collect", str(tmp_path / "in"), "--classroom", str(classroom.root)]
+    assert cli.main([*ask, "--roster", str(tmp_path / "class.csv")]) == 0
+    assert set(placed(classroom)) == {at("2024105"), *map(at, UNCLEAR)}
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert f"有 {len(UNCLEAR)} 份对不上名单" in last and "--student-pattern" in last
+    for called, people in UNCLEAR.items():
+        assert f"{called}（像 {'、'.join(people)}）" in last if people else called in last
+    assert "按文件夹名收下了" in last
+    # From now on the classroom knows the class.
+    done = collect(classroom, [tmp_path / "in"])
+    assert {student: people for (student, _), people in done.unknown.items()} == UNCLEAR
+
+
+def test_names_that_a_pattern_finds_are_matched(tmp_path, classroom):
+    roster = put(tmp_path / "class.csv", CLASS.encode())
+    put(tmp_path / "in" / "杨帆同学" / f"{LESSON}.ipynb"), put(tmp_path / "in" / "冯刚同学" / f"{LESSON}.ipynb")
+    done = collect(classroom, [tmp_path / "in"], roster, student_pattern="(?P<student>[^/]+)同学")
+    assert set(placed(classroom)) == {at("2024105"), at("冯刚")} and done.unknown == {("冯刚", LESSON): []}
+
+
+def test_a_folder_that_holds_several_people_is_nobody(tmp_path, classroom):
+    roster = put(tmp_path / "class.csv", CLASS.encode())
+    for place in ("杨帆/a.ipynb", "2024101/a.ipynb", "冯刚/a.ipynb", "黄丽.ipynb"):
+        put(tmp_path / "in" / "一班" / LESSON / place)
+    put(tmp_path / "in" / "郑七" / f"刘洋_{LESSON}.ipynb")
+    done = collect(classroom, [tmp_path / "in"], roster)
+    assert set(placed(classroom)) == {at(s) for s in ("2024105", "2024101", "冯刚", "2024107", "郑七")}
+    assert set(done.unknown) == {("冯刚", LESSON), ("郑七", LESSON)}
+
+
+@pytest.mark.parametrize(
+    "text", ["foo,bar\n1,2\n", "姓名,班级\n李芳,1\n", "2024级1班\n学号,姓名\n2024101,李芳\n"]
+)
+def test_a_roster_without_ids_is_refused(text, tmp_path, classroom):
+    put(tmp_path / "in" / "001" / f"{LESSON}.ipynb")
+    with pytest.raises(Problem, match=r"student_id、.*学号"):
+        collect(classroom, [tmp_path / "in"], put(tmp_path / "class.csv", text.encode()))
+    assert not classroom.root.exists()
+
+
+def test_a_roster_of_another_class_is_doubted(tmp_path, classroom, capsys):
+    put(tmp_path / "class.csv", CLASS.encode()), put(tmp_path / "in" / "2025001" / f"{LESSON}.ipynb")
+    ask = ["collect", str(tmp_path / "in"), "--classroom", str(classroom.root)]
+    assert cli.main(ask) == 0
+    assert "名单" not in capsys.readouterr().out
+    assert cli.main([*ask, "--replace", "--roster", str(tmp_path / "class.csv")]) == 0
+    assert "一份也没有对上" in capsys.readouterr().out
+
+
+def test_what_was_collected_before_is_said_in_one_line(tmp_path, classroom, capsys):
+    for student in ("s1", "s2", "s3"):
+        put(tmp_path / "in" / student / f"{LESSON}.ipynb")
+    ask = ["collect", str(tmp_path / "in"), "--classroom", str(classroom.root)]
+    cli.main(ask)
+    put(tmp_path / "in" / "s3" / f"{LESSON}.ipynb", WORK + b"\n")
+    capsys.readouterr()
+    assert cli.main(ask) == 1
+    said = capsys.readouterr().err
+    assert "有 3 个文件没有收" in said and len(said.splitlines()) == 3
+    assert "2 份已经收过，内容相同" in said and "s3" in said and "s1" not in said

@@ -456,6 +456,22 @@ def test_scores_set_by_hand_survive(small):
         assert book.find_comment("rmsnorm-class", LESSON, LESSON, "no-root").comment == "思路对"
 
 
+def test_the_students_page_says_what_was_changed_by_hand(small):
+    page, title = small.feedback("no-root", LESSON), "TODO 2"
+    automatic = page.read_text("utf-8")
+    by_hand(small, "no-root", "rmsnorm-norm", 7.5)
+    report.report(small)
+    changed = page.read_text("utf-8")
+    points = sum(float(row["points"]) for row in scores_of(small) if row["student"] == "no-root")
+    assert f"得分 {points:g} / 30" in changed and f"得分 {points:g} / 30" not in automatic
+    assert re.search(f"老师改过的分：{title}[^<]*7.5 / 10", changed)
+    grade(small, "--force", "--student", "no-root")
+    assert f"得分 {points:g} / 30" in page.read_text("utf-8")
+    by_hand(small, "no-root", "rmsnorm-norm", None)
+    report.report(small)
+    assert "老师改过" not in page.read_text("utf-8")
+
+
 def test_an_unreadable_file_takes_the_old_score_away_but_not_what_people_wrote(small):
     by_hand(small, "solved", "rmsnorm-weight", 5)
     small.submission("solved", LESSON).write_bytes(as_bytes(answered())[:100])
@@ -821,7 +837,7 @@ def test_forged_facts_stay_short_and_readable(fact, few_mistakes):
     lesson = grader.Lesson(LESSON, gradebook.master(COURSE, LESSON), (step,), {step.id: inputs}, "")
     transcript = run.Transcript(evidence={step.id: observed})
     graded = grader.judge(step, lesson, Rebuilt(lesson.master, frozenset(), ()), transcript)
-    page = pages.feedback(results.Result("s", LESSON, "", "", "", [graded]))
+    page = pages.feedback(results.Result("s", LESSON, "", "", "", [graded]), {})
     assert graded.points == 0 and len(graded.message) < 2_000 and len(page) < 20_000
 
 

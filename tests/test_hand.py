@@ -6,7 +6,8 @@ import pytest
 
 from rmslab import check, experiments
 from rmslab.card import html, message
-from rmslab.checks import hand
+from rmslab.catalogue import entry
+from rmslab.checks import hand, hand_mistakes
 from rmslab.checks.hand_formulas import chain
 
 CHI = dict(mean=1, deviations=[1, -1, -3, 3], variance=5, std=2.236, layernorm=[0.447, -0.447, -1.342, 1.342])
@@ -54,6 +55,17 @@ def test_a_function_that_is_right_for_the_example_is_not_sent_back_to_it():
     assert found.failure.endswith(".elsewhere") and "猫 = [1, 2, 3, 4] 是对的" in message(found)
     found = check("geometry-project", lambda v: [-1.5, -0.5, 0.5, 1.5][: len(v)] + [0] * (len(v) - 4)).verdict
     assert found.failure.endswith(".elsewhere")
+
+
+def test_words_for_layernorm_do_not_speak_of_rmsnorm_alone():
+    """Where a misconception can be either function's, what it says holds for both."""
+    both = {name for names, _ in hand_mistakes.FUNCTIONS["layernorm"] for name in names} | {"list-overwritten"}
+    for name in both:
+        words = entry("misconception", name) | (entry("misconception", name, "hand") or {})
+        assert "a / rms" not in str([words[part] for part in ("symptom", "concept", "next_step", "hints")]), name
+    slip = CHI | {"deviations": [1, -1, 3, 3]}  # the first and the last are right
+    shown = html(check("hand-chi-layernorm", slip).verdict)
+    assert "负的分量还是负的。" not in shown and "第一个和最后一个" not in shown
 
 
 def chain_of(name):

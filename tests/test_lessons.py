@@ -64,6 +64,17 @@ def test_check_of_untouched_lesson(lesson, tmp_path):
     assert table(done.stdout) == {step.id: ("✗", 0.0, step.points) for step in steps_of(lesson)}
 
 
+def test_recheck_inside_a_lesson(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(put(tmp_path, answered()).parent)
+    restart.recheck(LESSON)
+    assert {sign for sign, _, _ in table(capsys.readouterr().out).values()} == {"✓"}
+    restart.recheck("renamed.ipynb")
+    assert "找不到文件 renamed.ipynb" in capsys.readouterr().out
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    restart.recheck(LESSON)
+    assert capsys.readouterr().out == ""
+
+
 def test_one_bad_notebook_of_two_is_enough(tmp_path):
     good, bad = put(tmp_path, answered(), "good.ipynb"), put(tmp_path, b"", "bad.ipynb")
     done = check(bad, good)

@@ -256,3 +256,9 @@ def test_axes_that_count_from_one_cost_only_themselves():
     assert found.diagnosis == ("axes-from-one",) and found.points == 1.5
     mixed = judged("motivation-axes", AXES | from_one | {"rmsnorm_axes": (2,)})  # right as it stands
     assert found.points + 0.5 == mixed.points and "axes-from-one" not in mixed.diagnosis
+
+
+def test_axes_that_no_mistake_explains_are_not_told_about_shapes():
+    for wrong in ((0, 2), ()):
+        found = judged("motivation-axes", AXES | {"layernorm_axes": wrong})
+        assert not found.diagnosis and "形状" not in html(found).partition("<ul>")[0].partition("看到的")[2]

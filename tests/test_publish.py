@@ -144,7 +144,11 @@ def test_without_a_network_it_says_what_to_upload_and_takes_it(cloud, site, tmp_
     done = cloud.say(publish.opening_cell(course), desk)
     assert done.returncode == 1 and "Traceback" not in done.stderr and list(desk.iterdir()) == []
     assert {"rmsnorm-course.zip", "上传", publish.addresses(course)[0]} <= words(done.stderr, course)
-    shutil.copy(site[1], desk)
+    (desk / "rmsnorm-course.zip").write_bytes(site[1].read_bytes()[:100_000])
+    done = cloud.say(publish.opening_cell(course), desk)
+    assert done.returncode == 1 and "rmsnorm-course.zip 不完整" in done.stderr
+    (desk / "rmsnorm-course.zip").unlink()
+    shutil.copy(site[1], desk / "rmsnorm-course (1).zip")  # as a browser names the second download
     done = cloud.say(publish.opening_cell(course), desk)
     assert done.returncode == 0 and done.stderr == "" and len(done.stdout.splitlines()) == 1
 

@@ -112,11 +112,11 @@ def axes(inputs: Json, values: Json) -> Found:
         own = indices(values.get(f"{norm}_axes"), len(full), first)
         if own is None:
             found[f"{norm}_axes"] = ("axes", {}, ())
-        elif first:
-            reason = () if own == right else mistakes.explain_axes(norm, own)
-            found[f"{norm}_axes"] = ("number", {}, ("axes-from-one", *reason))
         else:
-            found[f"{norm}_axes"] = None if own == right else ("number", {}, mistakes.explain_axes(norm, own))
+            reason = mistakes.explain_axes(norm, own)
+            counted = ("axes-from-one",) if first else ()
+            kind = "number" if reason or first else "other-axes"
+            found[f"{norm}_axes"] = None if own == right and not first else (kind, {}, (*counted, *reason))
         shape = values.get(f"{norm}_shape")
         wanted = [[1 if i in over else n for i, n in enumerate(full)] for over in (right, own or right)]
         if shape in wanted:
