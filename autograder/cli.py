@@ -147,7 +147,8 @@ def run_grade(options: argparse.Namespace) -> None:
 
     classroom = classroom_of(options)
     # Workers import torch while we import nbgrader.
-    pool = Pool(options.jobs or cores()).warm() if classroom.students() and not options.dask else None
+    soon = (options.force or classroom.seems_new()) and not options.dask
+    pool = Pool(options.jobs or cores()).warm() if soon else None
     with pool or contextlib.nullcontext():
         from autograder.course import Course
         from autograder.grade import grade

@@ -93,6 +93,14 @@ class Classroom:
         folder = self.submission(student, lesson).parent
         return folder.is_dir() and any(not one.name.startswith(".") for one in folder.iterdir())
 
+    def seems_new(self) -> bool:
+        """Whether a submission is younger than its result, or has none: a guess by dates, at no cost."""
+        for path in (self.root / "submitted").glob("*/*/*.ipynb"):
+            result = self.result(path.parent.parent.name, path.stem)
+            if not result.is_file() or result.stat().st_mtime < path.stat().st_mtime:
+                return True
+        return False
+
     def seed(self) -> str:
         """The class's secret seed, made on first use. It never reaches a process that runs student code."""
         path = self.root / "seed"
