@@ -254,7 +254,7 @@ def grade(
     print(f"共 {len(wanted)} 份，其中 {len(done)} 份没有变化，要评 {len(todo)} 份。", flush=True)
     with (
         pool or (Cluster(dask) if dask else Pool(min(jobs or cores(), max(len(todo), 1)))) as pool,
-        ThreadPoolExecutor(pool.size) as threads,
+        ThreadPoolExecutor(pool.size + 1) as threads,
     ):
         if todo:
             protections = pool.protections()
@@ -265,7 +265,8 @@ def grade(
                     "并允许普通用户建立命名空间（user namespaces）；或去掉这个选项。"
                 )
         progress = Progress(len(todo))
-        # A thread for every worker takes the next submission; judging and writing happen here, one by one.
+        # A thread takes the next submission, one more of them than workers: while it judges, its worker works
+        # for another. Writing happens here, one by one.
         running = [
             threads.submit(_safely, pool, classroom, lesson, student, key, timeout, memory)
             for lesson, student, key in todo

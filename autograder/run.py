@@ -168,6 +168,7 @@ class Pool:
 
     def __init__(self, size: int):
         self.size = size
+        self.turns = threading.BoundedSemaphore(size)
         self.free: queue.LifoQueue[Worker | None] = queue.LifoQueue()
         for _ in range(size):
             self.free.put(None)
@@ -222,6 +223,10 @@ class Pool:
             timeout: seconds for one cell.
             memory: MB that the process may take beyond its imports.
         """
+        with self.turns:  # whoever waits for a worker does not use up its time
+            return self._run(notebook, inputs, timeout, memory)
+
+    def _run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
         transcript = Transcript()
         deadline = time.monotonic() + NOTEBOOK_CAP
         lost = 0
