@@ -1,5 +1,6 @@
 """Comparing a student's tensors with a reference, and telling numbers to a reader."""
 
+import math
 from typing import Any
 
 import torch
@@ -61,6 +62,12 @@ def numbers(tensor: torch.Tensor, limit: int = 6) -> str:
     values = tensor.reshape(-1).double()
     text = ", ".join(number(float(v)) for v in values[:limit])
     return f"[{text}{', …' if values.numel() > limit else ''}]"
+
+
+def short(value: float) -> str:
+    """As :func:`number`, but a whole number without decimals."""
+    whole = math.isfinite(value) and abs(value) < 1e6 and value == int(value)
+    return str(int(value)).replace("-", "−") if whole else number(value)
 
 
 def number(value: float) -> str:

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from rmslab import evidence
 from rmslab.checks import geometry_mistakes as mistakes
 from rmslab.checks import geometry_parts as parts
-from rmslab.checks.hand_judge import agrees, is_blank, letter, told
+from rmslab.checks.hand_judge import agrees, is_blank, letter, no_list, read_literals, told
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 # --- functions --------------------------------------------------------------------------------------------
@@ -31,18 +30,9 @@ Failures = dict[str, list[Failure | None]]
 def failure(step: str, vector: list[float], seen: Any) -> Failure | None:
     """(kind, facts) of what is wrong with one observed call, or None."""
     name = NAMES[step]
-    if not isinstance(seen, dict):
-        return "nothing", {}
-    if evidence.is_error(seen):
-        error = seen["error"]
-        facts = {"error": error.get("type"), "reason": error.get("message"), "line": error.get("line", "")}
-        facts |= {"lineno": error.get("lineno") or "", "name": name}
-        return "todo" if error.get("type") == "NotImplementedError" else "error", facts
-    y = seen.get("y")
-    if not isinstance(y, list):
-        return "not-list", {"type": seen.get("kind"), "name": name}
-    if len(y) != len(vector):
-        return "length", {"name": name, "got": len(y), "width": len(vector)}
+    if unusable := no_list(name, len(vector), seen):
+        return unusable
+    y = seen["y"]
     if not agrees(y, RIGHT[step](vector), slack=1e-3):
         return "function", {"name": name, "got": told(y), **figures(y)}
     if seen.get("after") != [float(v) for v in vector]:
@@ -176,12 +166,9 @@ def angle_right(item: str, values: Json) -> bool:
 def literals(step: str, observed: Any) -> Verdict:
     """The verdict on a dict of angles, or of letters."""
     full = 2.0
-    if evidence.is_error(observed):
-        error = observed["error"]
-        facts = {"error": error.get("type"), "reason": error.get("message")}
-        return Verdict(step, 0.0, full, status_of(error), failure=f"{step}.all.error", facts=facts)
-    values = observed.get("values") if isinstance(observed, dict) else None
-    values = values if isinstance(values, dict) else {}
+    values, broken = read_literals(step, full, observed)
+    if broken:
+        return broken
     if step == "geometry-angle":
         right = {item: angle_right(item, values) for item in ANGLES}
     else:

@@ -13,7 +13,7 @@ from typing import Any
 from rmslab import evidence
 from rmslab.checks import hand_mistakes as mistakes
 from rmslab.checks.hand_formulas import FORMULAS, Known, Value, chain, ways
-from rmslab.compare import number
+from rmslab.compare import short
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 TOLERANCE = 1.5e-3
@@ -79,8 +79,7 @@ def told(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(told, value)) + "]"
     if type(value) in (int, float):
-        whole = math.isfinite(value) and abs(value) < 1e6 and value == int(value)
-        return str(int(value)).replace("-", "−") if whole else number(value)
+        return short(value)
     return str(value) if isinstance(value, str) else "…" if value is None else str(value.get("type", "?"))
 
 
@@ -111,16 +110,23 @@ def follows_in_shape(item: str, values: Json) -> Any:
     return None
 
 
+def read_literals(step: str, full: float, observed: Any) -> tuple[Json, Verdict | None]:
+    """The values in a dict of literals; and, where making it raised, the verdict on that."""
+    if evidence.is_error(observed):
+        error = observed["error"]
+        facts = {"error": error.get("type"), "reason": error.get("message")}
+        return {}, Verdict(step, 0.0, full, status_of(error), failure=f"{step}.all.error", facts=facts)
+    values = observed.get("values") if isinstance(observed, dict) else None
+    return (values if isinstance(values, dict) else {}), None
+
+
 def literals(step: str, inputs: Json, observed: Any) -> Verdict:
     """The verdict on a dict of literals."""
     table = ITEMS[step]
     full = round(sum(table.values()), 6)
-    if evidence.is_error(observed):
-        error = observed["error"]
-        facts = {"error": error.get("type"), "reason": error.get("message")}
-        return Verdict(step, 0.0, full, status_of(error), failure=f"{step}.all.error", facts=facts)
-    values = observed.get("values") if isinstance(observed, dict) else None
-    values = values if isinstance(values, dict) else {}
+    values, broken = read_literals(step, full, observed)
+    if broken:
+        return broken
     x = inputs.get("x")
     exact = chain(x) if x else PLAIN[step]
     right: dict[str, bool] = {}
@@ -195,26 +201,28 @@ def _seen(name: str, observed: Any, i: int) -> Any:
         return None
 
 
+def no_list(name: str, width: int, seen: Any) -> tuple[str, Json] | None:
+    """(kind, facts) where a call of ``name`` gave no list of that many numbers; else None."""
+    if not isinstance(seen, dict):
+        return "nothing", {}
+    if evidence.is_error(seen):
+        error = seen["error"]
+        facts = {"error": error.get("type"), "reason": error.get("message"), "line": error.get("line", "")}
+        facts |= {"lineno": error.get("lineno") or "", "name": name}
+        return "todo" if error.get("type") == "NotImplementedError" else "error", facts
+    y = seen.get("y")
+    if not isinstance(y, list):
+        return "not-list", {"type": seen.get("kind"), "name": name}
+    return ("length", {"name": name, "got": len(y), "width": width}) if len(y) != width else None
+
+
 def _first_failure(name: str, inputs: Json, observed: Any) -> tuple[str, Json] | None:
     """(kind, facts) of the first vector on which the function is wrong; a changed list counts least."""
     for i, vector in enumerate(inputs["vectors"]):
         seen = _seen(name, observed, i)
-        if not isinstance(seen, dict):
-            return "nothing", {}
-        if evidence.is_error(seen):
-            error = seen["error"]
-            facts = {
-                "error": error.get("type"),
-                "reason": error.get("message"),
-                "line": error.get("line", ""),
-            }
-            facts |= {"lineno": error.get("lineno") or "", "name": name}
-            return "todo" if error.get("type") == "NotImplementedError" else "error", facts
-        y = seen.get("y")
-        if not isinstance(y, list):
-            return "not-list", {"type": seen.get("kind"), "name": name}
-        if len(y) != len(vector):
-            return "length", {"name": name, "got": len(y), "width": len(vector)}
+        if unusable := no_list(name, len(vector), seen):
+            return unusable
+        y = seen["y"]
         if not agrees(y, chain(vector)[name], slack=1e-3):
             return "elsewhere" if i else "function", {"name": name, "got": told(y), "index": i + 1}
     changed = mistakes.overwritten(inputs["vectors"], observed[name])

@@ -15,7 +15,8 @@ import torch
 
 from rmslab import evidence
 from rmslab.checks import motivation_mistakes as mistakes
-from rmslab.compare import number
+from rmslab.checks.hand_judge import read_literals
+from rmslab.compare import number, short
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 Found = dict[str, tuple[str, Json, tuple[str, ...]] | None]
@@ -44,8 +45,7 @@ def told(value: Any) -> str:
     if isinstance(value, list):
         return "(" + ", ".join(map(told, value)) + ("," if len(value) == 1 else "") + ")"
     if type(value) in (int, float):
-        whole = value == int(value) and abs(value) < 1e6
-        return str(int(value)).replace("-", "−") if whole else number(value)
+        return short(value)
     return f'"{value}"' if isinstance(value, str) else str((value or {}).get("type", "…"))
 
 
@@ -56,12 +56,9 @@ def of_literals(step: str, verdict: Callable[[Json, Json], Found], inputs: Json,
     """The verdict on a dict of literals."""
     table = {"predict": PREDICT, "axes": AXES, "divergence": DIVERGENCE}[step.partition("-")[2]]
     full = sum(table.values())
-    if evidence.is_error(observed):
-        error = observed["error"]
-        facts = {"error": error.get("type"), "reason": error.get("message")}
-        return Verdict(step, 0.0, full, status_of(error), failure=f"{step}.all.error", facts=facts)
-    values = observed.get("values") if isinstance(observed, dict) else None
-    values = values if isinstance(values, dict) else {}
+    values, broken = read_literals(step, full, observed)
+    if broken:
+        return broken
     empty = [item for item in table if is_blank(values.get(item))]
     if len(empty) == len(table):
         return Verdict(step, 0.0, full, BLANK, failure=f"{step}.all.{BLANK}")
