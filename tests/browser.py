@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from conftest import need
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, sync_playwright
 
 from autograder.course import Course
@@ -39,9 +40,7 @@ UNROLLED = (
 def chromium() -> str:
     """The browser's path. Without one, tests skip; where a CI runs them, they fail."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        message = "no chromium here"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    need(found, "no chromium here")
     return found
 
 

@@ -103,6 +103,12 @@ def python(*arguments: object, cwd: Path = ROOT, **more: Any) -> subprocess.Comp
     return subprocess.run(line, cwd=cwd, capture_output=True, text=True, encoding="utf-8", **more)
 
 
+def need(condition: object, reason: str) -> None:
+    """Skip where this machine cannot; in CI that is a failure."""
+    if not condition:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+
+
 def running_with(text: str) -> list[int]:
     """Processes whose command line or environment mentions ``text``."""
     found = []

@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 import yaml
-from conftest import ROOT, python
+from conftest import ROOT, need, python
 from packaging.requirements import Requirement
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -20,8 +20,7 @@ KIT_MAY_IMPORT = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", "trai
 def tracked() -> list[str]:
     """Files under version control; in a copy without a history, every file that is not ignored there."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip("no git checkout")
+    need(done.returncode == 0, "no git checkout")
     return [name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
