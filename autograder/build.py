@@ -32,6 +32,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder import publish
 from autograder.course import Course
 from autograder.problem import Problem
+from autograder.results import write_atomically
 from rmslab.checks import STEPS
 
 STUB = re.compile(r"^(\s*)### STUB (.*)$")
@@ -238,14 +239,6 @@ def stale_readme(course: Course) -> list[Path]:
 # --- commands ---------------------------------------------------------------------------------------------
 
 
-def write(notebook: NotebookNode, path: Path) -> None:
-    """Swap the file in whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
-
-
 def build(course: Course, lessons: Iterable[str] = ()) -> None:
     """Build the lessons (default: all). Everything is made before anything is written.
 
@@ -265,12 +258,12 @@ def build(course: Course, lessons: Iterable[str] = ()) -> None:
         print(f"{lesson}：运行解答……", flush=True)
         made.append((lesson, execute(plain, course.root), released))
     for lesson, solved, released in made:
-        write(solved, course.solution(lesson))
-        write(released, course.release(lesson))
+        for notebook, path in ((solved, course.solution(lesson)), (released, course.release(lesson))):
+            write_atomically(path, nbformat.writes(notebook) + "\n")
         print(f"{lesson}：已写入 {', '.join(name(course, lesson))}")
     if stale_readme(course):
         path, text = publish.readme(course)
-        path.write_text(text, "utf-8")
+        write_atomically(path, text)
         print(f"已更新 {path.name} 里打开各课的按钮")
 
 

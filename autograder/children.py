@@ -56,10 +56,10 @@ class Zygote:
             raise EOFError("zygote")
         return answer
 
-    def start(self, read: int, write: int) -> int:
-        """Fork a child that reads tasks and writes results there; its process id."""
+    def start(self, read: int, write: int) -> None:
+        """Fork a child that reads tasks and writes results there."""
         socket.send_fds(self.line, [b"start"], [read, write])
-        return int(self._answer())
+        self._answer()
 
     def end(self, patience: float) -> int:
         """End the child after ``patience`` seconds at most, and everything it started; its exit code."""
@@ -83,7 +83,7 @@ class Zygote:
                 pid = self._fork(*descriptors)
                 for descriptor in descriptors:
                     os.close(descriptor)
-                line.send(str(pid).encode())
+                line.send(b"started")
             else:
                 line.send(str(self._finish(pid, float(said))).encode())
 
@@ -93,7 +93,10 @@ class Zygote:
         if pid:
             return pid
         try:
-            namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
+            if self.isolated:  # where nobody can see its parent's id
+                namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL)
+            else:
+                namespaces.die_with(zygote)
             os.setsid()
             null = os.open(os.devnull, os.O_RDWR)
             for descriptor in (0, 1, 2):
@@ -103,8 +106,6 @@ class Zygote:
             if self.isolated:
                 namespaces.settle(self.scratch, SCRATCH_MB, PLACES, uid, gid)
                 seccomp.filter_calls()
-            else:
-                namespaces.die_with(zygote)
             namespaces.drop_capabilities()
             os.chdir(self.scratch)
             from autograder import child

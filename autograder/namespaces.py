@@ -71,14 +71,10 @@ def fork_apart() -> int:
     place = ctypes.c_void_p()
     if _libc.prctl(PR_GET_TID_ADDRESS, ctypes.byref(place), 0, 0, 0) == 0:
         flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID
-    # x86_64 takes the child's address before the thread pointer, aarch64 after it: neither uses the other.
-    arguments = [ctypes.c_ulong(flags), None, None, place, place]
-    if platform.machine() == "x86_64":
-        arguments[4] = None
-    else:
-        arguments[3] = None
+    # x86_64 takes the child's address before the thread pointer, aarch64 after it.
+    last = (place, None) if platform.machine() == "x86_64" else (None, place)
     ctypes.pythonapi.PyOS_BeforeFork()
-    pid = _libc_holding_the_gil.syscall(ctypes.c_long(number), *arguments)
+    pid = _libc_holding_the_gil.syscall(ctypes.c_long(number), ctypes.c_ulong(flags), None, None, *last)
     if pid == 0:
         ctypes.pythonapi.PyOS_AfterFork_Child()
         return 0

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from autograder.course import Course
 from autograder.problem import Problem
+from autograder.results import write_atomically
 
 BUNDLE = "rmsnorm-course.zip"
 FOLDER = "rmsnorm-course"
@@ -211,7 +212,4 @@ def bundle(course: Course, path: Path) -> None:
             entry = zipfile.ZipInfo(f"{FOLDER}/{name}", date_time=(2020, 1, 1, 0, 0, 0))
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_bytes(whole.getvalue())
-    temporary.replace(path)
+    write_atomically(path, whole.getvalue())

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder import classpage, gradebook, lms, pages, results
@@ -30,40 +30,50 @@ class Row:
     message: str
 
 
+ByHand = dict[str, dict[str, dict[str, float]]]
+"""Scores set by hand: lesson → student → step → points."""
+
+
+def read(classroom: Classroom, db_url: str | None = None) -> tuple[list[Result], ByHand]:
+    """What was graded, without its notebooks, and what people changed in the gradebook since.
+
+    Raises:
+        Problem: nothing has been graded.
+    """
+    graded = [replace(result, notebook=None) for result in results.read_all(classroom)]
+    if not graded:
+        raise Problem(f"{classroom.root} 里还没有评分结果。请先运行 autograder grade。")
+    lessons = sorted({result.lesson for result in graded})
+    return graded, {lesson: gradebook.scores(db_url or classroom.db_url, lesson) for lesson in lessons}
+
+
 def rows(classroom: Classroom, db_url: str | None = None) -> list[Row]:
     """Every student known to the class × every step of every lesson graded. Scores set by hand win.
 
     Raises:
         Problem: nothing has been graded.
     """
-    graded = {(result.student, result.lesson): result for result in results.read_all(classroom)}
-    if not graded:
-        raise Problem(f"{classroom.root} 里还没有评分结果。请先运行 autograder grade。")
+    return tabulated(classroom, *read(classroom, db_url))
+
+
+def tabulated(classroom: Classroom, found: list[Result], by_hand: ByHand) -> list[Row]:
+    """:func:`rows` of what was read."""
+    graded = {(result.student, result.lesson): result for result in found}
     students = sorted({*classroom.students(), *read_people(classroom), *(student for student, _ in graded)})
-    found = []
-    for lesson in sorted({lesson for _, lesson in graded}):
+    table = []
+    for lesson, changed in by_hand.items():
         template = _template(lesson, graded)
-        by_hand = gradebook.scores(db_url or classroom.db_url, lesson)
         for student in students:
             result = graded.get((student, lesson))
             handed_in = classroom.handed_in(student, lesson)
             for step in result.steps if result else _absent(template, handed_in):
-                points = by_hand.get(student, {}).get(step.step)
+                points = changed.get(student, {}).get(step.step)
                 status = "graded" if points is not None else step.status
-                found.append(
+                table.append(
                     Row(student, lesson, step.step, step.points if points is None else points,
                         step.max_points, status, step.diagnosis, step.message)
                 )  # fmt: skip
-    return found
-
-
-def refresh_feedback(classroom: Classroom, db_url: str | None = None) -> None:
-    """Bring the students' pages in line with what people have changed in the gradebook since."""
-    by_hand: dict[str, dict[str, dict[str, float]]] = {}
-    for result in results.read_all(classroom):
-        if result.lesson not in by_hand:
-            by_hand[result.lesson] = gradebook.scores(db_url or classroom.db_url, result.lesson)
-        pages.publish(classroom, result, by_hand[result.lesson].get(result.student, {}))
+    return table
 
 
 def _template(lesson: str, graded: dict[tuple[str, str], Result]) -> dict[str, float]:
@@ -113,11 +123,13 @@ def report(
     Raises:
         Problem: nothing has been graded, or a file cannot be written.
     """
-    lines = rows(classroom, db_url)
-    refresh_feedback(classroom, db_url)
+    graded, by_hand = read(classroom, db_url)
+    lines = tabulated(classroom, graded, by_hand)
+    for result in graded:
+        pages.publish(classroom, result, by_hand[result.lesson].get(result.student, {}))
     people = read_people(classroom)
     names = {student: row.get("name", "") for student, row in people.items()}
-    protections = sorted({r.protections for r in results.read_all(classroom) if r.protections})
+    protections = sorted({result.protections for result in graded if result.protections})
     made: list[tuple[Path | None, str, str]] = [
         (csv_file, to_csv(lines) if csv_file else "", "utf-8-sig"),
         (html_file, classpage.html(lines, names, protections) if html_file else "", "utf-8"),

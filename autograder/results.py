@@ -64,11 +64,11 @@ def write(classroom: Classroom, result: Result) -> None:
     write_atomically(classroom.result(result.student, result.lesson), text)
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Swap the file in whole; text as UTF-8."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
+    temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
     os.replace(temporary, path)
 
 
