@@ -13,6 +13,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbformat
 from nbformat import NotebookNode
@@ -27,12 +28,16 @@ MAX_VALUES = 3_000_000
 MAX_COMPARED = 6_000
 """Characters of a cell that is still compared by likeness: the time grows with their square."""
 MAX_CANDIDATES = 40
+MAX_PICTURES = 20 * 2**20
+"""Characters of all pictures pasted into the text answers of one notebook."""
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 MAX_SPLIT = 200_000
 """Characters of a cell that is still looked at line by line."""
 DEFINITIONS = re.compile(r"^(?:(?:async )?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
-LINK = re.compile(r"\]([(:])(?!\s*(?:https?://|attachment:|#))")
-"""The middle of a Markdown link or picture that leads anywhere but to a web page."""
+LINK = r"\]([(:])(?!\s*(?:https?://|#{}))"
+"""The middle of a Markdown link or picture that leads anywhere but to a web page, or to what is put in."""
 ASCII = bytes(range(128))
 LOST = "\ufffd"
 """What stands for a byte that could not be read."""
@@ -96,7 +101,7 @@ def parse(data: bytes) -> Any:
 
 
 def read(data: bytes) -> list[dict[str, Any]]:
-    """The submitted cells as ``{"type", "source", "grade_id", "id", "lines", "names"}``; nbformat 2 to 4.
+    """The submitted cells, nbformat 2 to 4: ``{type, source, grade_id, id, lines, names, pictures}`` each.
 
     Raises:
         Unreadable: see :func:`parse`; no notebook.
@@ -161,7 +166,19 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
         "id": cell.get("id"),
         "lines": _essence(source),
         "names": _defines(source),
+        "pictures": _pictures(cell.get("attachments")),
     }
+
+
+def _pictures(attachments: Any) -> dict[str, dict[str, str]]:
+    """Pictures that were pasted into a cell, by name. Kinds that could hold a script are left out."""
+    found: dict[str, dict[str, str]] = {}
+    for name, kinds in attachments.items() if isinstance(attachments, dict) else ():
+        for kind, data in kinds.items() if isinstance(kinds, dict) else ():
+            data = "".join(map(_text, data)) if isinstance(data, list) else data
+            if kind in PICTURES and isinstance(data, str) and BASE64.fullmatch(data):
+                found[_clean(name)] = {kind: data}
+    return found
 
 
 def _clean(source: str) -> str:
@@ -185,6 +202,7 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
     notes: list[str] = []
     used: set[int] = set()
     place = _matches(notebook, given)
+    room = MAX_PICTURES
 
     blank = set()
     for cell in notebook.cells:
@@ -200,8 +218,13 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
         if _same(given[i], cell):
             blank.add(name)
         cell.source = given[i]["source"]
-        if cell.cell_type == "markdown":  # what is read in a browser must not run there
-            cell.source = LINK.sub(r"] \1", TAG.sub("&lt;", cell.source))
+        if cell.cell_type == "markdown":
+            pictures = given[i]["pictures"]
+            room -= len(json.dumps(pictures))
+            if room < 0:
+                notes.append(f"{name} 里粘贴的图片太大，没有带上；原件在提交的文件里。")
+                pictures = {}
+            _write_text(cell, pictures)
 
     edited = [
         cell.id for cell in notebook.cells
@@ -214,6 +237,22 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
         notes.append(f"文件里有读不出的字节，用 {LOST} 代替了。")
     _insert_extras(notebook, given, place, used)
     return Rebuilt(notebook, frozenset(blank), tuple(notes))
+
+
+def _write_text(cell: NotebookNode, pictures: dict[str, dict[str, str]]) -> None:
+    """Make the text of ``cell`` harmless: it is read in a browser, beside the server of whoever reads it.
+
+    Pictures get names that every reader finds: nbconvert stops at a link to one that it does not.
+    """
+    text, kept = TAG.sub("&lt;", cell.source), {}
+    for number, (name, data) in enumerate(sorted(pictures.items(), key=lambda one: -len(one[0])), 1):
+        kept[f"picture-{number}"] = data
+        for written in {name, quote(name)}:
+            text = text.replace(f"attachment:{written}", f"attachment:picture-{number}")
+    known = "|".join(f"attachment:{name}(?=[\\s)]|$)" for name in kept)
+    cell.source = re.sub(LINK.format(known and f"|{known}"), r"] \1", text)
+    if kept:
+        cell.attachments = nbformat.from_dict(kept)
 
 
 def _same(submitted: dict[str, Any], cell: NotebookNode) -> bool:

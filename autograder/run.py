@@ -1,8 +1,9 @@
 """Run rebuilt notebooks: workers in a sandbox, a child per notebook, a transcript of what came out.
 
 A cell that hangs, exits or kills its process is left out and the rest run again, at most three times within
-the notebook's cap. Evidence already received stands. Where steps are still lost, the last of these runs leaves
-out every cell that the student added: what they did to their process costs nobody's answer.
+the notebook's cap; a step that does so is first tried without what other steps ask for. Evidence already
+received stands. Where steps are still lost, the last of these runs leaves out every cell that the student
+added: what they did to their process costs nobody's answer.
 """
 
 import contextlib
@@ -227,8 +228,11 @@ class Pool:
             return self._run(notebook, inputs, timeout, memory)
 
     def _run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+        from rmslab.checks import STEPS  # torch; the workers start before it is needed here
+
         transcript = Transcript()
         deadline = time.monotonic() + NOTEBOOK_CAP
+        alone = {name: step.alone for name, step in STEPS.items() if step.alone}
         lost = 0
         everything = jobs(notebook)
         own = [cell for cell in everything[0] if not cell["id"].startswith(EXTRA)]
@@ -249,7 +253,10 @@ class Pool:
                     continue  # it may have been somebody else's doing
             if how == "done":
                 break
-            if at is not None:
+            step = next((s["step"] for s in steps if s["id"] == at), "")
+            if step in alone:
+                inputs = inputs | {step: inputs.get(step, {}) | alone.pop(step)}
+            elif at is not None:
                 transcript.fatal[at] = how
             if at is None or tried == runs - 1 or time.monotonic() >= deadline:
                 left = [s["id"] for s in steps if s["step"] not in transcript.evidence]
@@ -264,7 +271,7 @@ class Pool:
         into: Transcript,
     ) -> None:  # fmt: skip
         """Take steps that have no evidence from a run without the cells that the student added."""
-        from rmslab import evidence  # torch; the workers start before it is needed here
+        from rmslab import evidence
 
         steps = [s for s in steps if evidence.is_error(into.evidence.get(s["step"], {"error": {}}))]
         if not steps:

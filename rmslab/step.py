@@ -80,6 +80,8 @@ class Step:
         probe: (inputs, *objects) → evidence. Runs beside student code, records, never judges, never raises
             for what student code does.
         judge: (inputs, evidence) → verdict. Pure; owns the reference values.
+        alone: inputs to add for a probe that runs nothing which another step asks for: where a hang or a
+            crash there ended the process. Empty where there is no such probe.
     """
 
     id: str
@@ -89,3 +91,4 @@ class Step:
     inputs: Callable[[str], Json]
     probe: Callable[..., Json]
     judge: Callable[[Json, Any], Verdict]
+    alone: Json = field(default_factory=dict)

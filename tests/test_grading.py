@@ -198,7 +198,7 @@ def test_solved_is_full_untouched_is_blank_absent_is_missing(lesson, wild):
     ("student", "want"),
     [
         ("exit-in-cell", [(0.0, "crashed", "")] * 4),
-        ("exit-in-norm", [(FULL["rmsnorm-weight"], "graded", ""), *[(0.0, "crashed", "")] * 3]),
+        ("exit-in-norm", [(6.0, "graded", ""), (0.0, "crashed", ""), (8.0, "graded", ""), (0.0, "crashed", "")]),
         ("memory-in-cell", [(0.0, "memory", "")] * 4),
         ("prints-endlessly", [(0.0, "timeout", "")] * 4),
         ("prints-much-and-leaves-processes", [(points, "graded", "") for points in FULL.values()]),
@@ -799,10 +799,22 @@ def test_after_the_last_try_what_is_left_ends_alike(monkeypatch):
     assert found.fatal.items() >= {"rmsnorm-forward": "crashed", "rmsnorm-module": "crashed"}.items()
 
 
-def test_a_loop_inside_norm_costs_the_steps_that_need_it():
-    found = ran("class RMSNorm(RMSNorm):\n    def _norm(self, x):\n        while True: pass", timeout=2)
-    assert found.fatal == {name: "timeout" for name in STEP_IDS[1:]}
-    assert list(found.evidence) == STEP_IDS[:1]
+@pytest.mark.parametrize(
+    ("deed", "how"), [("while True: pass", "timeout"), ("import os; os._exit(1)", "crashed")]
+)
+def test_what_kills_in_norm_costs_forward_nothing(deed, how):
+    """Its own step, and the module, in which nothing is replaced; ``forward`` is judged with a sound one."""
+    found = ran(f"class RMSNorm(RMSNorm):\n    def _norm(self, x):\n        {deed}", timeout=2)
+    forward = steps_of(LESSON)[2]
+    assert found.fatal == {"rmsnorm-norm": how, "rmsnorm-module": how}
+    verdict = engine.judge(forward, forward.inputs("hidden"), found.evidence[forward.id])
+    assert verdict.points == forward.points and verdict.passed
+
+
+def test_what_kills_in_forward_still_costs_it():
+    kills = "class RMSNorm(RMSNorm):\n    def forward(self, x):\n        while True: self._norm(x)"
+    found = ran(kills, timeout=2)
+    assert found.fatal == {name: "timeout" for name in STEP_IDS[2:]} and points(found)[:2] == [6, 10]
 
 
 def test_writing_without_end_fills_no_disk(few_mistakes):

@@ -146,6 +146,32 @@ def test_a_text_answer_cannot_run_anything_where_it_is_read():
     assert re.findall(r"<(?:script|img|a) [^>]*>", mine) == ['<a href="https://example.com/">']
 
 
+def test_pictures_pasted_into_a_text_answer_are_kept(monkeypatch):
+    """Those that can hold no script; and where they are too large, the rest of the notebook all the same."""
+    lesson = "03-geometry"
+    work = answered(lesson)
+    cell = find(work, "geometry-explain")
+    cell["source"] = "看图 ![球面](attachment:球面.png) ![坏](attachment:a.svg) ![坏](attachment:b.png)"
+    cell["source"] += " ![空](attachment:a%20b.png)\n![多](attachment:picture-3)\n\n![x][x]\n\n[x]: attachment:y.png"
+    bad = {"a.svg": {"image/svg+xml": "PHN2Zz4="}, "b.png": {"image/png": '"><script>alert(1)</script>'}}
+    odd = {"c.png": "text", "d.png": {"image/png": 7}, "e.png": None}
+    good = {"球面.png": {"image/png": ["iVBORw0K", "Ggo="]}, "a b.png": {"image/png": "R0lGODlh"}}
+    cell["attachments"] = good | bad | odd
+    rebuilt = made(work, lesson)
+    nbformat.validate(rebuilt.notebook)
+    kept = next(c for c in rebuilt.notebook.cells if c.id == "geometry-explain")
+    assert len(kept.attachments) == 2 and not rebuilt.notes
+    page = HTMLExporter().from_notebook_node(rebuilt.notebook)[0]
+    assert re.findall('src="data:image/png;base64,([^"]*)"', page)[-2:] == ["iVBORw0KGgo=", "R0lGODlh"]
+    assert "<script>alert" not in page
+
+    monkeypatch.setattr("autograder.rebuild.MAX_PICTURES", 10)
+    rebuilt = made(work, lesson)
+    assert "看图" in kept.source and any("geometry-explain" in note for note in rebuilt.notes)
+    assert not any("attachments" in c for c in rebuilt.notebook.cells)
+    HTMLExporter().from_notebook_node(rebuilt.notebook)
+
+
 def test_deleted_test_cells_come_back(notebook):
     notebook["cells"] = [c for c in notebook["cells"] if not marks(c).get("grade")]
     assert sources(made(notebook)) == sources(made(answered()))

@@ -445,7 +445,7 @@ def probe_norm(inputs: Json, cls: Any) -> Json:
 
 
 def probe_forward(inputs: Json, cls: Any) -> Json:
-    """All targets; or, to compare with a mistake, the one that ``only`` names."""
+    """All targets; or the one that ``only`` names: to compare with a mistake, or where ``_norm`` kills."""
     cases = {"norm": inputs["norm"], "own": inputs["forward"], "graft": inputs["forward"]}
     only = inputs.get("only")
     return {target: run(cls, group, target) for target, group in cases.items() if only in (None, target)}
@@ -455,21 +455,21 @@ def probe_module(inputs: Json, cls: Any) -> Json:
     return {"module": run(cls, inputs["module"], "module")}
 
 
-def step(name: str, points: float, inputs: Callable, probe: Callable, verdict: Callable) -> Step:
+def step(name: str, points: float, inputs: Callable, probe: Callable, verdict: Callable, **more: Any) -> Step:
     def traced(given: Json, cls: Any) -> Json:
-        if name == "weight":  # it does not call forward, so a forward that kills must not cost it
+        if name == "weight" or "only" in given:  # what calls forward, or _norm, must not cost it
             return probe(given, cls)
         return probe(given, cls) | {"trace": trace_of(cls)}
 
     def judged(given: Json, observed: Any) -> Any:
         return replace(verdict(given, observed, probe), trace=judge.trace(observed))
 
-    return Step(f"rmsnorm-{name}", LESSON, points, ("RMSNorm",), inputs, traced, judged)
+    return Step(f"rmsnorm-{name}", LESSON, points, ("RMSNorm",), inputs, traced, judged, **more)
 
 
 STEPS = (
     step("weight", 6, weight_inputs, probe_weight, judge.weight),
     step("norm", 10, norm_inputs, probe_norm, judge.norm),
-    step("forward", 8, forward_inputs, probe_forward, judge.forward),
+    step("forward", 8, forward_inputs, probe_forward, judge.forward, alone={"only": "graft"}),
     step("module", 6, module_inputs, probe_module, judge.module),
 )
