@@ -10,6 +10,7 @@ right, wrong in several ways, half done. Prints the figures with their targets; 
 import argparse
 import json
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -22,34 +23,37 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from conftest import COURSE, LESSON, answered, as_bytes, copy_course, released, with_class  # noqa: E402
+from conftest import COURSE, LESSON, answered, as_bytes, copy_course, find, released  # noqa: E402
+from corpus_implementation import ENTRIES, PRELUDE  # noqa: E402
 
 from autograder import gradebook, run  # noqa: E402
 from autograder.course import Classroom, Course  # noqa: E402
 from autograder.rebuild import rebuild  # noqa: E402
 from rmslab.checks import steps_of  # noqa: E402
 
-CHANGES = (
-    None,
-    ("squares.mean(-1, keepdim=True)", "squares.mean(-1)"),
-    None,
-    ("x_fp32 = x.float()\n", "x_fp32 = x.float() - x.float().mean(-1, keepdim=True)\n"),
-    None,
-    ("torch.rsqrt(mean_square + self.eps)", "1 / (mean_square.sqrt() + self.eps)"),
-    None,
-    ("x_fp32 = x.float()\n", "x_fp32 = x\n"),
-)
+
+def kinds() -> list[bytes]:
+    """The classes of the corpus, two right for one wrong as far as they reach, in an order of chance; and one
+    notebook as released."""
+    chance = random.Random(0)
+    right = [entry for entry in ENTRIES if entry.right]
+    wrong = chance.sample([entry for entry in ENTRIES if not entry.right], len(right) // 2)
+    chosen = chance.sample(right + wrong, len(right) + len(wrong))
+    made = [as_bytes(released())]
+    for entry in chosen:
+        notebook = answered()
+        find(notebook, "rmsnorm-class")["source"] = PRELUDE + entry.source
+        made.append(as_bytes(notebook))
+    return made
 
 
 def submissions(classroom: Classroom, count: int) -> None:
-    """Two of three right, the others wrong in a way of their own or untouched; no two files alike."""
-    kinds = [as_bytes(with_class(change) if change else answered()) for change in CHANGES] + [
-        as_bytes(released())
-    ]
+    """A class of ``count``; no two files alike."""
+    different = kinds()
     for number in range(count):
         path = classroom.submission(f"s{number:05}", LESSON)
         path.parent.mkdir(parents=True)
-        path.write_bytes(kinds[number % len(kinds)] + b"\n" * (1 + number // len(kinds)))
+        path.write_bytes(different[number % len(different)] + b"\n" * (1 + number // len(different)))
 
 
 class Measured:
@@ -85,18 +89,19 @@ def ours(course: Course, classroom: Classroom) -> Measured:
 
 
 def cpu_of_cells() -> float:
-    """CPU seconds of the cells and probes of one solved submission, run in a fork as a worker does."""
-    rebuilt = rebuild(gradebook.master(COURSE, LESSON), as_bytes(answered())).notebook
-    cells, steps = run.jobs(rebuilt)
+    """Mean CPU seconds of a submission's cells and probes, each run in a fork as a worker does."""
+    master = gradebook.master(COURSE, LESSON)
+    cells = [run.jobs(rebuild(master, notebook).notebook)[0] for notebook in kinds()]
+    steps = run.jobs(master)[1]
     tasks = {"cells": steps, "inputs": {s.id: s.inputs("benchmark") for s in steps_of(LESSON)}}
     code = (
         "import json, os, resource, sys\n"
         "from autograder import child, worker\n"
-        "cells, tasks = json.load(sys.stdin)\n"
+        "submissions, tasks = json.load(sys.stdin)\n"
         "worker.preload()\n"
         "from rmslab.shell import Shell\n"
         "times = []\n"
-        "for _ in range(5):\n"
+        "for cells in submissions:\n"
         "    read, write = os.pipe()\n"
         "    if os.fork() == 0:\n"
         "        before = resource.getrusage(resource.RUSAGE_SELF)\n"
@@ -107,7 +112,7 @@ def cpu_of_cells() -> float:
         "        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime\n"
         "        os.write(write, json.dumps(spent).encode()); os._exit(0)\n"
         "    os.wait(); times.append(json.loads(os.read(read, 100)))\n"
-        "print(sorted(times)[2])\n"
+        "print(sum(times) / len(times))\n"
     )
     env = os.environ | {"PYTHONPATH": str(ROOT), "NBGRADER_EXECUTION": "autograde", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
