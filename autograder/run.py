@@ -1,9 +1,9 @@
 """Run rebuilt notebooks: workers in a sandbox, a child per notebook, a transcript of what came out.
 
 A cell that hangs, exits or kills its process is left out and the rest run again, at most three times within
-the notebook's cap; a step that does so is first tried without what other steps ask for. Evidence already
-received stands. Where steps are still lost, the last of these runs leaves out every cell that the student
-added: what they did to their process costs nobody's answer.
+the notebook's cap; from the first step that does so on, each is probed without what other steps ask for.
+Evidence already received stands. Where steps are still lost, the last of these runs leaves out every cell that
+the student added: what they did to their process costs nobody's answer.
 """
 
 import contextlib
@@ -254,9 +254,11 @@ class Pool:
             if how == "done":
                 break
             step = next((s["step"] for s in steps if s["id"] == at), "")
-            if step in alone:
-                inputs = inputs | {step: inputs.get(step, {}) | alone.pop(step)}
-            elif at is not None:
+            again = step in alone
+            if step:
+                inputs = {name: given | alone.get(name, {}) for name, given in inputs.items()}
+                alone = {}
+            if at is not None and not again:
                 transcript.fatal[at] = how
             if at is None or tried == runs - 1 or time.monotonic() >= deadline:
                 left = [s["id"] for s in steps if s["step"] not in transcript.evidence]

@@ -80,8 +80,8 @@ class Step:
         probe: (inputs, *objects) → evidence. Runs beside student code, records, never judges, never raises
             for what student code does.
         judge: (inputs, evidence) → verdict. Pure; owns the reference values.
-        alone: inputs to add for a probe that runs nothing which another step asks for: where a hang or a
-            crash there ended the process. Empty where there is no such probe.
+        alone: what to add to the inputs so that the probe runs nothing that another step asks for: after a
+            hang or a crash, which may have happened there. Empty where it never does.
     """
 
     id: str

@@ -799,22 +799,28 @@ def test_after_the_last_try_what_is_left_ends_alike(monkeypatch):
     assert found.fatal.items() >= {"rmsnorm-forward": "crashed", "rmsnorm-module": "crashed"}.items()
 
 
-@pytest.mark.parametrize(
-    ("deed", "how"), [("while True: pass", "timeout"), ("import os; os._exit(1)", "crashed")]
-)
+def points_where_seen(transcript: run.Transcript) -> dict[str, float]:
+    """By step that has evidence."""
+    steps = [step for step in steps_of(LESSON) if step.id in transcript.evidence]
+    return {s.id: engine.judge(s, s.inputs("hidden"), transcript.evidence[s.id]).points for s in steps}
+
+
+KILLS = [("while True: pass", "timeout"), ("import os; os._exit(1)", "crashed")]
+
+
+@pytest.mark.parametrize(("deed", "how"), KILLS)
 def test_what_kills_in_norm_costs_forward_nothing(deed, how):
     """Its own step, and the module, in which nothing is replaced; ``forward`` is judged with a sound one."""
     found = ran(f"class RMSNorm(RMSNorm):\n    def _norm(self, x):\n        {deed}", timeout=2)
-    forward = steps_of(LESSON)[2]
     assert found.fatal == {"rmsnorm-norm": how, "rmsnorm-module": how}
-    verdict = engine.judge(forward, forward.inputs("hidden"), found.evidence[forward.id])
-    assert verdict.points == forward.points and verdict.passed
+    assert points_where_seen(found) == {"rmsnorm-weight": 6, "rmsnorm-forward": 8}
 
 
-def test_what_kills_in_forward_still_costs_it():
-    kills = "class RMSNorm(RMSNorm):\n    def forward(self, x):\n        while True: self._norm(x)"
-    found = ran(kills, timeout=2)
-    assert found.fatal == {name: "timeout" for name in STEP_IDS[2:]} and points(found)[:2] == [6, 10]
+@pytest.mark.parametrize(("deed", "how"), KILLS)
+def test_what_kills_in_forward_costs_norm_nothing(deed, how):
+    found = ran(f"class RMSNorm(RMSNorm):\n    def forward(self, x):\n        {deed}", timeout=2)
+    assert found.fatal == {"rmsnorm-forward": how, "rmsnorm-module": how}
+    assert points_where_seen(found) == {"rmsnorm-weight": 6, "rmsnorm-norm": 10}
 
 
 def test_writing_without_end_fills_no_disk(few_mistakes):

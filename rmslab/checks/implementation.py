@@ -273,7 +273,7 @@ def the_input(case: Json) -> torch.Tensor:
 
 def observe_call(module: nn.Module, function: Callable, case: Json) -> Json:
     observed = {"y": evidence.encode(function(the_input(case)))}
-    if function is not module and "weight_dtype" in case:
+    if function is not module and "weight_dtype" in case and case.get("whole", True):
         try:  # the same case through the whole module: is precision raised elsewhere?
             observed["whole"] = evidence.encode(module(the_input(case)))
         except Exception as error:
@@ -441,7 +441,11 @@ def probe_weight(inputs: Json, cls: Any) -> Json:
 
 
 def probe_norm(inputs: Json, cls: Any) -> Json:
-    return {"norm": run(cls, inputs["norm"], "norm")}
+    """With ``alone``, no case goes through ``forward`` as well: it might kill."""
+    cases = inputs["norm"]
+    if "alone" in inputs:
+        cases = {check: [case | {"whole": False} for case in group] for check, group in cases.items()}
+    return {"norm": run(cls, cases, "norm")}
 
 
 def probe_forward(inputs: Json, cls: Any) -> Json:
@@ -457,7 +461,7 @@ def probe_module(inputs: Json, cls: Any) -> Json:
 
 def step(name: str, points: float, inputs: Callable, probe: Callable, verdict: Callable, **more: Any) -> Step:
     def traced(given: Json, cls: Any) -> Json:
-        if name == "weight" or "only" in given:  # what calls forward, or _norm, must not cost it
+        if name == "weight" or "alone" in given:  # what calls forward, or _norm, must not cost it
             return probe(given, cls)
         return probe(given, cls) | {"trace": trace_of(cls)}
 
@@ -469,7 +473,7 @@ def step(name: str, points: float, inputs: Callable, probe: Callable, verdict: C
 
 STEPS = (
     step("weight", 6, weight_inputs, probe_weight, judge.weight),
-    step("norm", 10, norm_inputs, probe_norm, judge.norm),
-    step("forward", 8, forward_inputs, probe_forward, judge.forward, alone={"only": "graft"}),
+    step("norm", 10, norm_inputs, probe_norm, judge.norm, alone={"alone": True}),
+    step("forward", 8, forward_inputs, probe_forward, judge.forward, alone={"alone": True, "only": "graft"}),
     step("module", 6, module_inputs, probe_module, judge.module),
 )
