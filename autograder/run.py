@@ -2,8 +2,8 @@
 
 A cell that hangs, exits or kills its process is left out and the rest run again, at most three times within
 the notebook's cap; from the first step that does so on, each is probed without what other steps ask for.
-Evidence already received stands. Where steps are still lost, the last of these runs leaves out every cell that
-the student added: what they did to their process costs nobody's answer.
+Evidence already received stands. Where steps are still lost, they are tried without any cell that the student
+added: what those do to their process costs nobody's answer.
 """
 
 import contextlib
@@ -31,6 +31,8 @@ from autograder.worker import STARTUP, read_frame, write_bytes, write_frame
 NO_SANDBOX = "没有完整的沙箱"
 NOTEBOOK_CAP = 120.0
 RETRIES = 3
+HASTE = 10.0
+"""Seconds for a step at most, once one has ended its process: the rest of the time is for the others."""
 GRACE = 30.0
 """Seconds beyond its own caps after which a worker counts as lost."""
 MAX_OUTPUTS = 24 * 2**20
@@ -57,6 +59,18 @@ class Transcript:
     printed: dict[str, str] = field(default_factory=dict)
     fatal: dict[str, str] = field(default_factory=dict)
     protections: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one notebook may use: seconds a cell, MB beyond the imports, and until when (monotonic clock)."""
+
+    timeout: float
+    memory: int
+    deadline: float
+
+    def over(self) -> bool:
+        return time.monotonic() >= self.deadline
 
 
 def cores() -> int:
@@ -128,7 +142,8 @@ class Worker:
                     if event is None:
                         raise WorkerLost
                     if event["event"] == "ready":
-                        write_frame(self.process.stdin, {"cells": [cell["id"] for cell in steps["cells"]]})
+                        head = {"timeout": steps["timeout"], "cells": [cell["id"] for cell in steps["cells"]]}
+                        write_frame(self.process.stdin, head)
                         write_bytes(self.process.stdin, json.dumps(steps).encode())
                         continue
                     yield event
@@ -228,62 +243,66 @@ class Pool:
             return self._run(notebook, inputs, timeout, memory)
 
     def _run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+        limits = Limits(timeout, memory, time.monotonic() + NOTEBOOK_CAP)
+        cells, steps = jobs(notebook)
+        own = [cell for cell in cells if not cell["id"].startswith(EXTRA)]
+        transcript = Transcript()
+        tries = RETRIES + (len(own) == len(cells))
+        careful = self._try(cells, steps, inputs, limits, tries, False, transcript)
+        if len(own) < len(cells) and not limits.over():
+            self._without_extras(own, steps, inputs, limits, careful, transcript)
+        return transcript
+
+    def _try(
+        self, cells: list[dict], steps: list[dict], inputs: dict[str, Any], limits: Limits, tries: int,
+        careful: bool, into: Transcript,
+    ) -> bool:  # fmt: skip
+        """Run until every step has evidence or is fatal, each time without what was fatal before.
+
+        ``careful``: each step is probed without what other steps ask for. Returns whether it came to that.
+        """
         from rmslab.checks import STEPS  # torch; the workers start before it is needed here
 
-        transcript = Transcript()
-        deadline = time.monotonic() + NOTEBOOK_CAP
-        alone = {name: step.alone for name, step in STEPS.items() if step.alone}
+        alone = {name: given | STEPS[name].alone for name, given in inputs.items() if name in STEPS}
         lost = 0
-        everything = jobs(notebook)
-        own = [cell for cell in everything[0] if not cell["id"].startswith(EXTRA)]
-        runs = 1 + RETRIES - (len(own) < len(everything[0]))
-        for tried in range(runs):
-            cells = [cell for cell in everything[0] if cell["id"] not in transcript.fatal]
-            steps = [
-                s for s in everything[1]
-                if s["id"] not in transcript.fatal and s["step"] not in transcript.evidence
-            ]  # fmt: skip
-            if not steps:
+        for left in reversed(range(tries)):
+            whole = [cell for cell in cells if cell["id"] not in into.fatal]
+            missing = [s for s in steps if s["id"] not in into.fatal and s["step"] not in into.evidence]
+            if not missing:
                 break
             try:
-                at, how = self._once(cells, steps, inputs, timeout, memory, deadline, transcript)
+                at, how = self._once(whole, missing, alone if careful else inputs, limits, careful, into)
             except WorkerLost:
                 at, how, lost = None, "crashed", lost + 1
                 if lost == 1:
                     continue  # it may have been somebody else's doing
             if how == "done":
                 break
-            step = next((s["step"] for s in steps if s["id"] == at), "")
-            again = step in alone
-            if step:
-                inputs = {name: given | alone.get(name, {}) for name, given in inputs.items()}
-                alone = {}
-            if at is not None and not again:
-                transcript.fatal[at] = how
-            if at is None or tried == runs - 1 or time.monotonic() >= deadline:
-                left = [s["id"] for s in steps if s["step"] not in transcript.evidence]
-                transcript.fatal.update((name, how) for name in left if name not in transcript.fatal)
+            step = next((s["step"] for s in missing if s["id"] == at), "")
+            if at is not None and (careful or not step or alone.get(step) == inputs.get(step)):
+                into.fatal[at] = how
+            careful = careful or bool(step)
+            if at is None or not left or limits.over():
+                ended = [s["id"] for s in missing if s["step"] not in into.evidence]
+                into.fatal.update((name, how) for name in ended if name not in into.fatal)
                 break
-        if runs <= RETRIES and time.monotonic() < deadline:
-            self._without_extras(own, everything[1], inputs, timeout, memory, deadline, transcript)
-        return transcript
+        return careful
 
     def _without_extras(
-        self, own: list[dict], steps: list[dict], inputs: dict, timeout: float, memory: int, deadline: float,
+        self, own: list[dict], steps: list[dict], inputs: dict[str, Any], limits: Limits, careful: bool,
         into: Transcript,
     ) -> None:  # fmt: skip
-        """Take steps that have no evidence from a run without the cells that the student added."""
+        """Take steps that have no evidence from runs without the cells that the student added."""
         from rmslab import evidence
 
         steps = [s for s in steps if evidence.is_error(into.evidence.get(s["step"], {"error": {}}))]
         if not steps:
             return
-        alone = Transcript()
-        with contextlib.suppress(WorkerLost):
-            self._once(own, steps, inputs, timeout, memory, deadline, alone)
+        found = Transcript()
+        self._try(own, steps, inputs, limits, RETRIES, careful, found)
         # A name that only an added cell defines says nothing of the answer.
         sound = {
-            step: seen for step, seen in alone.evidence.items()
+            step: seen for step, seen in found.evidence.items()
             if not evidence.is_error(seen) and '"NameError"' not in json.dumps(seen)
         }  # fmt: skip
         if not sound:
@@ -291,17 +310,18 @@ class Pool:
         for name in [cell["id"] for cell in own] + [s["id"] for s in steps if s["step"] in sound]:
             into.fatal.pop(name, None)
         into.evidence |= sound
-        into.printed |= {step: alone.printed[step] for step in sound}
-        into.outputs |= {cell["id"]: alone.outputs[cell["id"]] for cell in own}
+        into.printed |= {step: found.printed[step] for step in sound}
+        into.outputs |= found.outputs
 
     def _once(
-        self, cells: list[dict], steps: list[dict], inputs: dict, timeout: float, memory: int,
-        deadline: float, into: Transcript,
+        self, cells: list[dict], steps: list[dict], inputs: dict[str, Any], limits: Limits, careful: bool,
+        into: Transcript,
     ) -> tuple[str | None, str]:  # fmt: skip
         """One child: (cell it ended in, how it ended)."""
-        cap = max(deadline - time.monotonic(), 1.0)
-        job = {"cells": cells, "memory": memory, "timeout": timeout, "cap": cap}
+        cap = max(limits.deadline - time.monotonic(), 1.0)
+        job = {"cells": cells, "memory": limits.memory, "timeout": limits.timeout, "cap": cap}
         tasks = {
+            "timeout": min(limits.timeout, HASTE) if careful else limits.timeout,
             "cells": steps,
             "inputs": {s["step"]: inputs[s["step"]] for s in steps if s["step"] in inputs},
         }

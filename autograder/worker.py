@@ -179,8 +179,9 @@ class Job:
             write_frame(out, {"event": kind, "id": name, **observed})
         elif kind == "ready":
             write_frame(out, {"event": kind})
-            steps = read_frame(source)["cells"]
-            self.order = [turn for step in steps for turn in (("start", step), ("evidence", step))]
+            steps = read_frame(source)
+            self.timeout = steps["timeout"]
+            self.order = [turn for step in steps["cells"] for turn in (("start", step), ("evidence", step))]
             self.order.append(("done", None))
             self.child.send(read_raw(source) + b"\n")
             self.limit = time.monotonic() + self.timeout

@@ -41,7 +41,7 @@ from autograder import cli, gradebook, pages, report, results, run, sandbox
 from autograder import grade as grader
 from autograder.collect import collect
 from autograder.course import Classroom, Course
-from autograder.rebuild import Rebuilt
+from autograder.rebuild import EXTRA, Rebuilt
 from autograder.report import COLUMNS, Row
 from rmslab import engine, evidence
 from rmslab.checks import LESSONS, implementation_mistakes, steps_of
@@ -821,6 +821,16 @@ def test_what_kills_in_forward_costs_norm_nothing(deed, how):
     found = ran(f"class RMSNorm(RMSNorm):\n    def forward(self, x):\n        {deed}", timeout=2)
     assert found.fatal == {"rmsnorm-forward": how, "rmsnorm-module": how}
     assert points_where_seen(found) == {"rmsnorm-weight": 6, "rmsnorm-norm": 10}
+
+
+def test_added_cells_that_kill_as_well_use_up_no_try():
+    """Whoever tries a class that kills does so in cells of their own, too."""
+    notebook = master("class RMSNorm(RMSNorm):\n    def _norm(self, x):\n        import os; os._exit(1)")
+    tries = [nbformat.v4.new_code_cell("RMSNorm(4)(torch.ones(4))", id=f"{EXTRA}{i}") for i in range(4)]
+    notebook.cells[3:3] = tries
+    inputs = {step.id: step.inputs("hidden") for step in steps_of(LESSON)}
+    found = POOL[0].run(notebook, inputs, 20, 2000)
+    assert points_where_seen(found) == {"rmsnorm-weight": 6, "rmsnorm-forward": 8}
 
 
 def test_writing_without_end_fills_no_disk(few_mistakes):
