@@ -13,10 +13,11 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import nbformat
 from nbformat import NotebookNode
+
+from autograder import prose
 
 EXTRA = "extra-"
 """Ids of cells that the student added begin so."""
@@ -28,17 +29,11 @@ MAX_VALUES = 3_000_000
 MAX_COMPARED = 6_000
 """Characters of a cell that is still compared by likeness: the time grows with their square."""
 MAX_CANDIDATES = 40
-MAX_PICTURES = 20 * 2**20
-"""Characters of all pictures pasted into the text answers of one notebook."""
-PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 MAX_SPLIT = 200_000
 """Characters of a cell that is still looked at line by line."""
 DEFINITIONS = re.compile(r"^(?:(?:async )?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
-TAG = re.compile(r"<(?=[a-zA-Z/!?])")
-LINK = r"\]([(:])(?!\s*(?:https?://|#{}))"
-"""The middle of a Markdown link or picture that leads anywhere but to a web page, or to what is put in."""
 ASCII = bytes(range(128))
+NOT_RUN = "实验单元格里写了新的定义，而评分不运行实验：作答要用的函数，请写在作答单元格里。"
 LOST = "\ufffd"
 """What stands for a byte that could not be read."""
 
@@ -95,13 +90,13 @@ def parse(data: bytes) -> Any:
         raise Unreadable("内容太多，可能存进了巨大的输出")
     text = decoded(data).lstrip("\ufeff\0 \t\r\n")
     try:
-        return json.JSONDecoder(strict=False).raw_decode(text)[0]
+        return json.JSONDecoder(strict=False, parse_int=_integer).raw_decode(text)[0]
     except (ValueError, RecursionError):
         raise Unreadable(_why_not_json(text)) from None
 
 
 def read(data: bytes) -> list[dict[str, Any]]:
-    """The submitted cells, nbformat 2 to 4: ``{type, source, grade_id, id, lines, names, pictures}`` each.
+    """The submitted cells, nbformat 2 to 4: ``{type, source, grade_id, id, lines, names, attachments}`` each.
 
     Raises:
         Unreadable: see :func:`parse`; no notebook.
@@ -137,6 +132,11 @@ def decoded(data: bytes) -> str:
     raise Unreadable("不是文本文件")
 
 
+def _integer(digits: str) -> int:
+    """Python refuses to read more than a few thousand digits; no notebook means such a number."""
+    return int(digits[:400])
+
+
 def _why_not_json(text: str) -> str:
     if text.lstrip()[:1] == "<":
         return "是网页，不是 notebook"
@@ -166,19 +166,8 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
         "id": cell.get("id"),
         "lines": _essence(source),
         "names": _defines(source),
-        "pictures": _pictures(cell.get("attachments")),
+        "attachments": cell.get("attachments"),
     }
-
-
-def _pictures(attachments: Any) -> dict[str, dict[str, str]]:
-    """Pictures that were pasted into a cell, by name. Kinds that could hold a script are left out."""
-    found: dict[str, dict[str, str]] = {}
-    for name, kinds in attachments.items() if isinstance(attachments, dict) else ():
-        for kind, data in kinds.items() if isinstance(kinds, dict) else ():
-            data = "".join(map(_text, data)) if isinstance(data, list) else data
-            if kind in PICTURES and isinstance(data, str) and BASE64.fullmatch(data):
-                found[_clean(name)] = {kind: data}
-    return found
 
 
 def _clean(source: str) -> str:
@@ -201,8 +190,8 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
     notebook = copy.deepcopy(master)
     notes: list[str] = []
     used: set[int] = set()
+    answers: dict[str, int] = {}
     place = _matches(notebook, given)
-    room = MAX_PICTURES
 
     blank = set()
     for cell in notebook.cells:
@@ -214,17 +203,15 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
             notes.append(f"没有找到作答单元格 {name}，按未作答处理。")
             blank.add(name)
             continue
-        used.add(i)
-        if _same(given[i], cell):
+        answers[name] = i
+        parts = [i] if cell.cell_type == "code" else _text_parts(cell, i, given, place, notes)
+        used |= {i, *parts}
+        if all(_same(given[part], cell) for part in parts):
             blank.add(name)
-        cell.source = given[i]["source"]
-        if cell.cell_type == "markdown":
-            pictures = given[i]["pictures"]
-            room -= len(json.dumps(pictures))
-            if room < 0:
-                notes.append(f"{name} 里粘贴的图片太大，没有带上；原件在提交的文件里。")
-                pictures = {}
-            _write_text(cell, pictures)
+        if cell.cell_type == "code":
+            cell.source = given[i]["source"]
+        else:
+            _write_text(cell, [given[part] for part in parts], notes)
 
     edited = [
         cell.id for cell in notebook.cells
@@ -235,24 +222,37 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
         notes.append(f"检查单元格被改过，已恢复原样：{'、'.join(edited)}。")
     if any(LOST in submitted["source"] for submitted in given):
         notes.append(f"文件里有读不出的字节，用 {LOST} 代替了。")
-    _insert_extras(notebook, given, place, used)
+    _insert_extras(notebook, given, place, used, answers, notes)
     return Rebuilt(notebook, frozenset(blank), tuple(notes))
 
 
-def _write_text(cell: NotebookNode, pictures: dict[str, dict[str, str]]) -> None:
-    """Make the text of ``cell`` harmless: it is read in a browser, beside the server of whoever reads it.
+def _text_parts(
+    cell: NotebookNode, i: int, given: list[dict], place: dict[str, int], notes: list[str]
+) -> list[int]:
+    """Cell ``i``, others of its name, and new ones right below: a person reads whatever was written there."""
+    name = cell.metadata.nbgrader.grade_id
+    parts = sorted({i, *(k for k, g in enumerate(given) if name in (g["grade_id"], g["id"]))})
+    standing = set(place.values()) - set(parts)
+    for k in range(parts[-1] + 1, len(given)):
+        if k in standing or given[k]["type"] != "markdown":
+            break
+        parts.append(k)
+    worked = [k for k in parts if given[k]["lines"] and not _same(given[k], cell)]
+    different = list({tuple(given[k]["lines"]): k for k in reversed(worked)}.values())[::-1]
+    if len(different) > 1 or different not in ([], [i]):
+        notes.append(f"文字作答 {name} 不止写在原来的单元格里，已合在一起。")
+    return different or [i]
 
-    Pictures get names that every reader finds: nbconvert stops at a link to one that it does not.
-    """
-    text, kept = TAG.sub("&lt;", cell.source), {}
-    for number, (name, data) in enumerate(sorted(pictures.items(), key=lambda one: -len(one[0])), 1):
-        kept[f"picture-{number}"] = data
-        for written in {name, quote(name)}:
-            text = text.replace(f"attachment:{written}", f"attachment:picture-{number}")
-    known = "|".join(f"attachment:{name}(?=[\\s)]|$)" for name in kept)
-    cell.source = re.sub(LINK.format(known and f"|{known}"), r"] \1", text)
-    if kept:
-        cell.attachments = nbformat.from_dict(kept)
+
+def _write_text(cell: NotebookNode, parts: list[dict[str, Any]], notes: list[str]) -> None:
+    pictures: dict[str, dict[str, str]] = {}
+    for part in parts:
+        pictures |= prose.pictures(part["attachments"])
+    if not prose.fits(pictures):
+        name = cell.metadata.nbgrader.grade_id
+        notes.append(f"{name} 里粘贴的图片太多或太大，没有带上；原件在提交的文件里。")
+        pictures = {}
+    prose.write(cell, "\n\n".join(part["source"] for part in parts), pictures)
 
 
 def _same(submitted: dict[str, Any], cell: NotebookNode) -> bool:
@@ -294,13 +294,14 @@ def _find_solution(
     """
     name = cell.metadata.nbgrader.grade_id
     named = [i for i, g in enumerate(given) if name in (g["grade_id"], g["id"]) and i not in used]
-    if len(named) > 1:
-        notes.append(f"作答单元格 {name} 出现了 {len(named)} 次，用最后一个写过的。")
     worked = [i for i in named if not _same(given[i], cell)]
     wanted = _defines(cell.source)
     if worked:
-        defining = [i for i in worked if wanted <= given[i]["names"]]
-        return (defining or worked)[-1]
+        chosen = ([i for i in worked if wanted <= given[i]["names"]] or worked)[-1]
+        copies = [i for i in named if i not in worked or given[i]["names"] & given[chosen]["names"]]
+        if cell.cell_type == "code" and len(copies) > 1:
+            notes.append(f"作答单元格 {name} 出现了 {len(copies)} 次，用最后一个写过的。")
+        return chosen
     standing = {
         place[c.id] for c in notebook.cells
         if c.id in place and c is not cell
@@ -356,11 +357,18 @@ def _defines(source: str) -> set[str]:
     return {name for pair in DEFINITIONS.findall(source) for name in pair if name}
 
 
-def _insert_extras(notebook: NotebookNode, given: list[dict], place: dict[str, int], used: set[int]) -> None:
-    """Code that stands in no master cell, or in an edited ordinary one, after the cell that it followed."""
+def _insert_extras(
+    notebook: NotebookNode, given: list[dict], place: dict[str, int], used: set[int], answers: dict[str, int],
+    notes: list[str],
+) -> None:  # fmt: skip
+    """Code that stands in no master cell, or in an edited ordinary one, after the cell that it followed.
+
+    What an editor split off the front of an answer runs right before the rest.
+    """
     by_index = {i: cell_id for cell_id, i in place.items()}
     cells = {cell.id: cell for cell in notebook.cells}
     named = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
+    before: dict[str, list[NotebookNode]] = {}
     after: dict[str | None, list[NotebookNode]] = {}
     last: str | None = None
     for i, submitted in enumerate(given):
@@ -369,18 +377,28 @@ def _insert_extras(notebook: NotebookNode, given: list[dict], place: dict[str, i
             last = cell_id
         if i in used or submitted["type"] not in ("code", None) or not submitted["source"].strip():
             continue
+        name = _text(submitted["grade_id"])
+        if name in named and _is_copy(submitted, named[name]):
+            continue
+        if i < answers.get(name, 0) and named[name].cell_type == "code":
+            piece = nbformat.v4.new_code_cell(submitted["source"], id=f"piece-{i}")
+            before.setdefault(named[name].id, []).append(piece)
+            continue
         if cell_id is not None:
             standing = cells[cell_id]
-            fixed = "nbgrader" in standing.metadata or "experiment" in standing.metadata.get("tags", [])
-            if fixed or _same(submitted, standing):
+            experiment = "experiment" in standing.metadata.get("tags", [])
+            if experiment and NOT_RUN not in notes and submitted["names"] - _defines(standing.source):
+                notes.append(NOT_RUN)
+            if experiment or "nbgrader" in standing.metadata or _same(submitted, standing):
                 continue
-        if (standing := named.get(_text(submitted["grade_id"]))) and _is_copy(submitted, standing):
-            continue
         extra = nbformat.v4.new_code_cell(submitted["source"], id=f"{EXTRA}{i}")
         after.setdefault(last, []).append(extra)
+    if before:
+        told = "、".join(next(n for n, cell in named.items() if cell.id == cell_id) for cell_id in before)
+        notes.append(f"作答单元格 {told} 被拆成了几个，按原来的顺序一起运行。")
     ordered = list(after.get(None, []))
     for cell in notebook.cells:
-        ordered += [cell, *after.get(cell.id, [])]
+        ordered += [*before.get(cell.id, []), cell, *after.get(cell.id, [])]
     notebook.cells = ordered
 
 

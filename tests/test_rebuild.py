@@ -165,11 +165,88 @@ def test_pictures_pasted_into_a_text_answer_are_kept(monkeypatch):
     assert re.findall('src="data:image/png;base64,([^"]*)"', page)[-2:] == ["iVBORw0KGgo=", "R0lGODlh"]
     assert "<script>alert" not in page
 
-    monkeypatch.setattr("autograder.rebuild.MAX_PICTURES", 10)
+    monkeypatch.setattr("autograder.prose.MAX_CHARACTERS", 10)
     rebuilt = made(work, lesson)
     assert "看图" in kept.source and any("geometry-explain" in note for note in rebuilt.notes)
     assert not any("attachments" in c for c in rebuilt.notebook.cells)
     HTMLExporter().from_notebook_node(rebuilt.notebook)
+
+
+def test_many_pictures_take_no_time():
+    """Their number is bounded, and every link is looked at once."""
+    work = answered("03-geometry")
+    cell = find(work, "geometry-explain")
+    cell["source"] = "](attachment:" * 200_000
+    cell["attachments"] = {f"p{i}": {"image/png": "A"} for i in range(5000)}
+    spent = time.process_time()
+    rebuilt = made(work, "03-geometry")
+    assert time.process_time() - spent < 10 and any("图片太多" in note for note in rebuilt.notes)
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["split", "new"])
+@pytest.mark.parametrize("placeholder", ["", "as released", "worked"])
+def test_a_text_answer_in_more_than_one_cell(named, placeholder):
+    """Split by the editor, which clones the metadata, or written below: a person gets to see all of it."""
+    lesson, name = "03-geometry", "geometry-explain"
+    work = answered(lesson)
+    cell = find(work, name)
+    asked = source(find(released(lesson), name))
+    cell["source"] = {"": "", "as released": asked, "worked": "第一句。"}[placeholder]
+    more = [cell | {"id": f"new{i}", "source": text} for i, text in enumerate(("第二句。", "第二句。", "第三句。"))]
+    if not named:
+        more = [{"cell_type": "markdown", "metadata": {}, "source": c["source"], "id": c["id"]} for c in more]
+    place = work["cells"].index(cell) + 1
+    work["cells"][place:place] = more
+    rebuilt = made(work, lesson)
+    kept = next(c for c in rebuilt.notebook.cells if c.id == name)
+    want = "第二句。\n\n第三句。"
+    assert kept.source == ("第一句。\n\n" + want if placeholder == "worked" else want)
+    assert name not in rebuilt.blank and any("合在一起" in note for note in rebuilt.notes)
+
+
+def test_a_text_answer_not_written_is_blank():
+    lesson, name = "03-geometry", "geometry-explain"
+    work = answered(lesson)
+    find(work, name)["source"] = source(find(released(lesson), name))
+    assert made(work, lesson).blank == {name}
+
+
+@pytest.mark.parametrize("front", ["import math", "def rms(x): return x", "class Base: pass", "%matplotlib inline"])
+def test_an_answer_that_was_split_is_run_piece_by_piece(front, notebook):
+    """The editor's split clones the metadata: the front runs before the rest, and is no copy of it."""
+    cell = find(notebook, ANSWER)
+    place = notebook["cells"].index(cell)
+    notebook["cells"].insert(place, cell | {"source": front, "id": "front"})
+    rebuilt = made(notebook)
+    assert answer(rebuilt) == WRITTEN and not rebuilt.blank and not extras(rebuilt)
+    position = next(i for i, c in enumerate(rebuilt.notebook.cells) if c.source == WRITTEN)
+    assert rebuilt.notebook.cells[position - 1].source == front
+    assert any("拆成" in note for note in rebuilt.notes) and not any("出现了" in note for note in rebuilt.notes)
+    nbformat.validate(rebuilt.notebook)
+
+
+def test_an_answer_of_two_functions_split_between_them():
+    lesson, name = "02-hand-calculation", "hand-python-answer"
+    work = answered(lesson)
+    cell = find(work, name)
+    first, second = source(cell).split("def rmsnorm", 1)
+    cells = [cell | {"source": first, "id": "first"}, cell | {"source": "def rmsnorm" + second}]
+    place = work["cells"].index(cell)
+    work["cells"][place : place + 1] = cells
+    ordered = [c.source.strip() for c in made(work, lesson).notebook.cells if "def " in c.source]
+    assert ordered.index(first.strip()) + 1 == ordered.index(("def rmsnorm" + second).strip())
+
+
+def test_definitions_in_an_experiment_are_not_run_and_this_is_said(notebook):
+    cell = next(c for c in notebook["cells"] if "experiment" in c["metadata"].get("tags", []))
+    cell["source"] = source(cell) + "\ndef helper(x):\n    return x\n"
+    rebuilt = made(notebook)
+    assert not extras(rebuilt) and any("不运行实验" in note for note in rebuilt.notes)
+
+
+def test_long_integers_are_no_reason_to_refuse(notebook):
+    text = json.dumps(notebook).replace('"nbformat": 4', '"n": ' + "9" * 5000 + ', "nbformat": 4', 1)
+    assert answer(made(text.encode())) == WRITTEN
 
 
 def test_deleted_test_cells_come_back(notebook):
