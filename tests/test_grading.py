@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -831,6 +832,37 @@ def test_added_cells_that_kill_as_well_use_up_no_try():
     inputs = {step.id: step.inputs("hidden") for step in steps_of(LESSON)}
     found = POOL[0].run(notebook, inputs, 20, 2000)
     assert points_where_seen(found) == {"rmsnorm-weight": 6, "rmsnorm-forward": 8}
+
+
+GEOMETRY = "03-geometry"
+
+
+def grade_geometry(*answers: tuple[str, str], timeout: float = 20) -> dict[str, results.StepResult]:
+    """Lesson 03, solved but for some answers (grade_id, source): the automatic steps by name."""
+    notebook = answered(GEOMETRY)
+    for name, text in answers:
+        find(notebook, f"geometry-{name}-answer")["source"] = text
+    graded_master, steps = gradebook.master(COURSE, GEOMETRY), tuple(steps_of(GEOMETRY))
+    inputs = {step.id: step.inputs("hidden") for step in steps}
+    lesson = grader.Lesson(GEOMETRY, graded_master, steps, inputs, "")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "in.ipynb"
+        path.write_bytes(as_bytes(notebook))
+        found = grader.grade_one(POOL[0], lesson, "s", path, "", timeout, 2000)
+    return {step.step.removeprefix("geometry-"): step for step in found.steps if step.status != "needs_manual"}
+
+
+def lost(found: dict[str, results.StepResult]) -> dict[str, str]:
+    """Step → status, where points are missing."""
+    return {name: step.status for name, step in found.items() if step.points < step.max_points}
+
+
+@pytest.mark.parametrize(("deed", "how"), KILLS)
+def test_a_part_that_kills_costs_its_own_step_only(deed, how):
+    """Neither the literals, nor what is composed of it, nor the cells that show something."""
+    parts = [("project", f"def project(v):\n    {deed}"), ("sphere", f"def to_sphere(v):\n    {deed}")]
+    assert lost(grade_geometry(parts[0], timeout=2)) == {"project": how}
+    assert lost(grade_geometry(*parts, timeout=2)) == {"project": how, "sphere": how}
 
 
 def test_writing_without_end_fills_no_disk(few_mistakes):

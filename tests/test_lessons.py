@@ -1,5 +1,6 @@
 """A lesson runs where a reader runs it, and says the truth about what is not solved yet."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from conftest import (
     python,
     released,
     running_with,
+    solved,
     trim,
 )
 from conftest import source as text_of
@@ -191,3 +193,16 @@ def test_experiments_are_marked_only_on_code(lesson):
     tagged = [c for c in released(lesson)["cells"] if "experiment" in c["metadata"].get("tags", [])]
     assert all(c["cell_type"] == "code" and not marks(c) for c in tagged)
     assert all(text_of(c).strip() for c in tagged)
+
+
+@lessons
+def test_what_calls_an_answer_only_to_show_something_is_an_experiment(lesson):
+    """Grading leaves it out: an answer that kills must not do so before any step begins."""
+    cells = [c for c in solved(lesson)["cells"] if c["cell_type"] == "code"]
+    trees = [ast.parse(text_of(c)) for c in cells if marks(c).get("solution")]
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    answers = {node.name for tree in trees for node in tree.body if isinstance(node, kinds)}
+    for cell in cells:
+        if not marks(cell) and "experiment" not in cell["metadata"].get("tags", []):
+            nodes = ast.walk(ast.parse(text_of(cell)))
+            assert not answers & {node.id for node in nodes if isinstance(node, ast.Name)}, text_of(cell)

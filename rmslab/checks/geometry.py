@@ -76,7 +76,11 @@ def probe_function(inputs: Json, function: Callable) -> Json:
 
 
 def probe_composition(inputs: Json, layernorm: Callable) -> Json:
-    """With the parts it has by itself, and with sound ones handed in (by name, else by position)."""
+    """With the parts it has by itself, and with sound ones handed in (by name, else by position).
+
+    With ``alone``, only with sound ones: its own are other steps, and might kill.
+    """
+    vectors = {check: group for check, group in inputs.items() if check != "alone"}
 
     def sound(vector: list[float]) -> object:
         named = {"project": parts.project, "to_sphere": parts.to_sphere}
@@ -88,7 +92,8 @@ def probe_composition(inputs: Json, layernorm: Callable) -> Json:
                     raise
         return layernorm(vector)
 
-    return {"own": probe_function(inputs, layernorm), "sound": probe_function(inputs, sound)}
+    observed = {"sound": probe_function(vectors, sound)}
+    return observed if "alone" in inputs else observed | {"own": probe_function(vectors, layernorm)}
 
 
 # --- steps ------------------------------------------------------------------------------------------------
@@ -106,7 +111,7 @@ STEPS = (
     Step("geometry-sphere", LESSON, 4, ("to_sphere",), sphere_inputs, probe_function,
          lambda given, observed: judge.function("geometry-sphere", given, observed, probe_function)),
     Step("geometry-compose", LESSON, 3, ("layernorm",), compose_inputs, probe_composition,
-         lambda given, observed: judge.composition(given, observed, probe_composition)),
+         lambda given, observed: judge.composition(given, observed, probe_composition), {"alone": True}),
     literals("angle", "angles"),
     literals("invariance", "answers"),
 )  # fmt: skip
