@@ -101,6 +101,7 @@ def run(tasks: int, results: int) -> None:
         channel.write(json.dumps(event, ensure_ascii=False) + "\n")
         channel.flush()
 
+    evidence.ATTENDED = False
     sys.stdin = open(os.devnull, encoding="ascii")  # noqa: SIM115
     shell = Shell.instance()
     sys.path.insert(0, "")  # as in a notebook: modules that a cell has written can be imported

@@ -16,6 +16,8 @@ import torch
 
 MAX_NUMEL = 1 << 16
 MAX_TEXT = 300
+ATTENDED = True
+"""Whether somebody could press stop. Where not, as in grading, an interrupt is an error like any other."""
 
 _DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -71,15 +73,35 @@ def decode(record: Any) -> torch.Tensor:
     return torch.frombuffer(bytearray(raw), dtype=dtype).reshape(shape)
 
 
-def encode_error(error: BaseException) -> dict:
-    """Type, first words and, where it lies in a notebook cell, the line of an exception."""
+def let_through(error: BaseException) -> None:
+    """Raise ``error`` again if it is a person's own interrupt, which is not part of the answer."""
+    if ATTENDED and issubclass(type(error), KeyboardInterrupt):
+        raise error
+
+
+def words_of(error: BaseException, most: int = MAX_TEXT) -> str:
+    """The first words of an exception, whatever its ``__str__`` does."""
     try:
-        message = str(error)[:MAX_TEXT]
-    except Exception:
-        message = ""
-    record = {"type": type(error).__name__[:80], "message": message}
+        return str.__getitem__(str(error), slice(most))  # of a plain str, as its own class may lie too
+    except BaseException as another:
+        let_through(another)
+        return ""
+
+
+def encode_error(error: BaseException) -> dict:
+    """Type, first words and, where it lies in a notebook cell, the line of an exception.
+
+    To be used after ``except BaseException``: student code may raise anything.
+
+    Raises:
+        KeyboardInterrupt: it is one, and a person may have sent it.
+    """
+    let_through(error)
+    # Read where Python keeps them: a class may say otherwise, or raise.
+    name = type.__dict__["__name__"].__get__(type(error))
+    record = {"type": name[:80], "message": words_of(error)}
     # The deepest frame that is not library code is where the student should look.
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+    for frame in reversed(traceback.extract_tb(BaseException.__dict__["__traceback__"].__get__(error))):
         if "ipykernel_" in frame.filename or frame.filename.startswith(("<ipython-input", "<cell ")):
             line = frame.line or linecache.getline(frame.filename, frame.lineno or 0)
             record |= {"lineno": frame.lineno, "line": line.strip()[:MAX_TEXT]}

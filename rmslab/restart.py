@@ -82,12 +82,13 @@ def is_experiment(cell: dict[str, Any]) -> bool:
 
 def inside(path: Path, report: Path) -> None:
     """The fresh process: run the notebook, write one JSON line per step to ``report``."""
-    from rmslab import card
+    from rmslab import card, evidence
     from rmslab.catalogue import text
     from rmslab.checks import steps_of
     from rmslab.engine import check
     from rmslab.shell import Shell, misread
 
+    evidence.ATTENDED = False
     notebook = load(path)
     shell = Shell.instance()
     with report.open("a", encoding="utf-8") as lines:

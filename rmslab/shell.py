@@ -17,6 +17,8 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from rmslab.evidence import words_of
+
 MAX_TEXT = 100_000
 MAX_DATA = 2_000_000
 MAX_CELL = 8_000_000
@@ -131,10 +133,7 @@ class Shell(InteractiveShell):
             self.size += len(text)
 
     def _showtraceback(self, etype: type, evalue: BaseException, stb: list[str]) -> None:
-        try:
-            value = str(evalue)[:2000]
-        except Exception:
-            value = ""
+        value = words_of(evalue, 2000)
         lines = [str(line)[:4000] for line in stb][-40:]
         name = getattr(etype, "__name__", str(etype))
         # Always kept: whether a cell failed decides more than how much it printed.

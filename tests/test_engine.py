@@ -578,3 +578,24 @@ def test_sizes_are_compared_with_the_prediction_only_where_the_class_is_right():
     for cls in (Centred, Summed):
         assert "RMSNorm 还没有通过上面的检查" in shown(cls) and "结果：" not in shown(cls)
     assert "TODO 3" in shown(Unfinished) and "结果：" not in shown(Unfinished)
+
+
+@steps
+def test_a_persons_interrupt_is_no_answer(step, monkeypatch):
+    """Stop is obeyed at once in a lesson; where nobody is there, what raises it is wrong."""
+    calls = []
+
+    class Interrupting:
+        def __init__(self, *args: Any, **more: Any):
+            calls.append(args)
+            raise KeyboardInterrupt
+
+    class Items(dict):
+        items = Interrupting
+
+    given = [Items()] if step.probe is hand.probe_literals else [Interrupting] * len(step.arguments)
+    with pytest.raises(KeyboardInterrupt):
+        engine.observe(step, step.inputs("hidden"), *given)
+    assert len(calls) == 1
+    monkeypatch.setattr(evidence, "ATTENDED", False)
+    assert judged(step, *given).points == 0

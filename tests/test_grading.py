@@ -736,10 +736,27 @@ def test_odd_outputs_hurt_nobody():
     assert all("已省略" in json.dumps(found.outputs[name], ensure_ascii=False) for name in ("c1", "c2", "c4"))
 
 
-@pytest.mark.parametrize("error", ["KeyboardInterrupt", "type('Odd', (BaseException,), {})"])
-def test_exceptions_of_every_kind_are_errors_and_no_crash(error, few_mistakes):
-    found = ran(f"class RMSNorm(RMSNorm):\n    def forward(self, x):\n        raise {error}")
-    assert not found.fatal and set(found.evidence) == set(STEP_IDS) and points(found)[2:] == [0, 0]
+SECRETIVE = """
+def leave(self): raise SystemExit
+class Secretive(BaseException):
+    __class__ = __traceback__ = property(leave)
+    __str__ = __repr__ = leave
+"""
+RAISED = ["KeyboardInterrupt", "GeneratorExit", "type('Odd', (BaseException,), {})", "Secretive"]
+
+
+@pytest.mark.parametrize("error", RAISED)
+def test_exceptions_of_every_kind_are_errors_of_their_own_step(error, few_mistakes):
+    for method, want in (("forward", [6, 10, 0, 0]), ("_norm", [6, 0, 8, 0]), ("__init__", [0, 10, 8, 0])):
+        more = "(self, *a, **k):\n        raise "
+        found = ran(f"{SECRETIVE}\nclass RMSNorm(RMSNorm):\n    def {method}{more}{error}")
+        assert not found.fatal and points(found) == want
+
+
+@pytest.mark.parametrize("error", RAISED)
+def test_a_part_that_raises_anything_costs_its_own_step_only(error):
+    found = grade_geometry(("project", f"{SECRETIVE}\ndef project(v):\n    raise {error}"))
+    assert lost(found) == {"project": "error"}
 
 
 @pytest.mark.parametrize(

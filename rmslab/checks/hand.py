@@ -48,7 +48,7 @@ def probe_literals(inputs: Json, answers: Any) -> Json:
         if not isinstance(answers, dict):
             return {"values": {}, "type": type(answers).__name__[:80]}
         return {"values": {str(name)[:40]: literal(value) for name, value in list(answers.items())[:32]}}
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         return evidence.encode_error(error)
 
 
@@ -92,7 +92,7 @@ def call(function: Callable, vector: Sequence[float]) -> Json:
         result = function(given)
         kind = type(result).__name__[:80]
         return {"y": literal(result), "kind": kind, "after": literal(given)}
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         return evidence.encode_error(error)
 
 

@@ -9,7 +9,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -196,11 +196,14 @@ def construct_or_graft(cls: type, case: Json) -> nn.Module:
         cls = type(cls.__name__, (cls, nn.Module), {})
     try:
         return construct(cls, case)
-    except Exception:
+    except BaseException as error:
+        evidence.let_through(error)
         module = cls.__new__(cls)
         nn.Module.__init__(module)  # in case it was forgotten; then as much of __init__ as runs
-        with suppress(Exception):
+        try:
             module.__init__(case["hidden_size"], eps=case["eps"])
+        except BaseException as again:
+            evidence.let_through(again)
         if find_parameter(module, case["hidden_size"]) is None:
             module.weight = nn.Parameter(torch.ones(case["hidden_size"]))
         if not hasattr(module, "eps"):
@@ -276,7 +279,7 @@ def observe_call(module: nn.Module, function: Callable, case: Json) -> Json:
     if function is not module and "weight_dtype" in case and case.get("whole", True):
         try:  # the same case through the whole module: is precision raised elsewhere?
             observed["whole"] = evidence.encode(module(the_input(case)))
-        except Exception as error:
+        except BaseException as error:
             observed["whole"] = evidence.encode_error(error)
     return observed
 
@@ -384,7 +387,7 @@ def observe(cls: Any, case: Json, target: str) -> Json:
         with steady():
             module, function = prepare(cls, case, target)
             return OBSERVERS[case["kind"]](module, function, case)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         return evidence.encode_error(error)
 
 
@@ -420,7 +423,7 @@ def describe_weight(cls: Any, case: Json) -> Json:
         if kind == "NoneType" and len(named) == 1:
             observed["alias"] = evidence.encode(named[0][1])
         return observed
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         return evidence.encode_error(error)
 
 
@@ -431,7 +434,8 @@ def trace_of(cls: Any) -> list[list[str]]:
         with steady():
             module, _ = prepare(cls, case, "own")
             operations = trace(module, torch.tensor(SENTENCE, dtype=torch.float16))
-    except (Exception, SystemExit):
+    except BaseException as error:
+        evidence.let_through(error)
         return []
     return [[op.name[:40], str(op.shape)[:60], evidence.dtype_name(op.dtype), op.note] for op in operations]
 

@@ -130,7 +130,7 @@ def call(function: Callable, case: Json) -> Json:
             result = function(x, layers)
             same = {"x_kept": bool(torch.equal(x, before)), "layers_kept": len(layers) == count}
             return {"scales": measured(result), "kind": type(result).__name__[:80], **same}
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         return evidence.encode_error(error)
 
 
