@@ -1,10 +1,12 @@
 """What runs inside a child: one student's cells, then the master's test cells as collectors of evidence.
 
-A job is ``{"cells": [{"id", "source"}], "memory": MB}``; what comes out are events, one JSON document a line.
+A job is ``{"cells": [{"id", "source", "stub"?}], "memory": MB}``, the stub being the cell as released; what
+comes out are events, one JSON document a line.
 After the student's cells the child asks for the steps: ``{"cells": [{"id", "source", "step"}],
 "inputs": {step: …}}`` in one line. It knows no seed, no reference result and no other student.
 """
 
+import contextlib
 import json
 import mmap
 import os
@@ -73,6 +75,16 @@ def within(room: int, outputs: list[dict[str, Any]]) -> tuple[list[dict[str, Any
     return [note, *short], room
 
 
+def lend(stub: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """Put into ``namespace`` what the cell as released defines and the student's failed to: what was put."""
+    made = dict(namespace)
+    with contextlib.suppress(BaseException):
+        exec(compile(stub, "<stub>", "exec"), made)
+    lent = {name: value for name, value in made.items() if name not in namespace}
+    namespace.update(lent)
+    return lent
+
+
 def run_step(cell: dict[str, Any], namespace: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, str]:
     """Execute the master's test cell with ``check`` bound to a collector: (evidence, what was printed)."""
     collected = []
@@ -106,13 +118,18 @@ def run(tasks: int, results: int) -> None:
     shell = Shell.instance()
     sys.path.insert(0, "")  # as in a notebook: modules that a cell has written can be imported
     limit(job["memory"])
-    room = MAX_SHOWN
+    room, lent = MAX_SHOWN, {}
     for cell in job["cells"]:
         emit(event="start", id=cell["id"])
         outputs, room = within(room, shell.run(cell["source"]))
         emit(event="outputs", id=cell["id"], outputs=outputs)
         if is_spent(outputs):
             os._exit(71)
+        if "stub" in cell:  # later cells may mention what this one should have defined
+            lent |= lend(cell["stub"], shell.user_ns)
+    for name, value in lent.items():  # a step must not take it for an answer
+        if shell.user_ns.get(name) is value:
+            del shell.user_ns[name]
     emit(event="ready")
     steps = json.loads(stream.readline())
     for cell in steps["cells"]:

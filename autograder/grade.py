@@ -82,7 +82,8 @@ def grade_one(
         rebuilt = rebuild(lesson.master, submitted(path))
     except Unreadable as reason:
         return result(student, lesson.name, key, unreadable(lesson, str(reason)))
-    transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory)
+    stubs = {cell.id: cell.source for cell in lesson.master.cells if is_code_answer(cell)}
+    transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory, stubs)
     steps = [judge(step, lesson, rebuilt, transcript) for step in lesson.steps]
     notebook = fill(rebuilt.notebook, transcript, {step.step: step for step in steps})
     steps += [by_hand(cell, rebuilt) for cell in rebuilt.notebook.cells if is_manual(cell)]
@@ -118,6 +119,10 @@ def unreadable(lesson: Lesson, reason: str) -> list[StepResult]:
 def is_manual(cell: NotebookNode) -> bool:
     marks = cell.metadata.get("nbgrader", {})
     return bool(marks.get("grade") and marks.get("solution")) or bool(marks.get("task"))
+
+
+def is_code_answer(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def by_hand(cell: NotebookNode, rebuilt: Rebuilt) -> StepResult:

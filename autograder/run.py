@@ -232,19 +232,24 @@ class Pool:
         with self.worker() as worker:
             return worker.protections
 
-    def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+    def run(
+        self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int,
+        stubs: dict[str, str] | None = None,
+    ) -> Transcript:  # fmt: skip
         """Run all cells of ``notebook`` with ``inputs`` (by step id).
 
         Args:
             timeout: seconds for one cell.
             memory: MB that the process may take beyond its imports.
+            stubs: by cell id, the source as released: later cells find there what an answer fails to define.
         """
         with self.turns:  # whoever waits for a worker does not use up its time
-            return self._run(notebook, inputs, timeout, memory)
+            limits = Limits(timeout, memory, time.monotonic() + NOTEBOOK_CAP)
+            return self._run(*jobs(notebook, stubs), inputs, limits)
 
-    def _run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
-        limits = Limits(timeout, memory, time.monotonic() + NOTEBOOK_CAP)
-        cells, steps = jobs(notebook)
+    def _run(
+        self, cells: list[dict], steps: list[dict], inputs: dict[str, Any], limits: Limits
+    ) -> Transcript:
         own = [cell for cell in cells if not cell["id"].startswith(EXTRA)]
         transcript = Transcript()
         tries = RETRIES + (len(own) == len(cells))
@@ -266,7 +271,12 @@ class Pool:
         alone = {name: given | STEPS[name].alone for name, given in inputs.items() if name in STEPS}
         lost = 0
         for left in reversed(range(tries)):
-            whole = [cell for cell in cells if cell["id"] not in into.fatal]
+            # Of an answer that was fatal, what it should have defined stays.
+            whole = [
+                cell | {"source": ""} if cell["id"] in into.fatal else cell
+                for cell in cells
+                if cell["id"] not in into.fatal or "stub" in cell
+            ]
             missing = [s for s in steps if s["id"] not in into.fatal and s["step"] not in into.evidence]
             if not missing:
                 break
@@ -334,6 +344,8 @@ class Pool:
                 if event["event"] == "ended":
                     return event["at"], event["how"]
                 if event["event"] == "outputs":
+                    if event["id"] in into.fatal:  # nothing of it was run
+                        continue
                     kept = outputs.clean(event["outputs"], room)
                     room -= outputs.size(kept)
                     into.outputs[event["id"]] = kept
@@ -372,10 +384,10 @@ class Cluster:
     def protections(self) -> str:
         return self.client.submit(_protections_there, pure=False).result()
 
-    def run(self, notebook: NotebookNode, inputs: dict[str, Any], timeout: float, memory: int) -> Transcript:
+    def run(self, *job: Any) -> Transcript:
         """See :meth:`Pool.run`; only the notebook and the inputs travel, never the seed."""
         try:
-            return self.client.submit(_run_there, notebook, inputs, timeout, memory, pure=False).result()
+            return self.client.submit(_run_there, *job, pure=False).result()
         except (OSError, CancelledError) as error:
             raise Problem(f"和 Dask 集群的连接断了：{error}。已评完的都在，再次运行会接着做。") from error
 
@@ -398,7 +410,9 @@ def _close_there() -> None:
     _pool_there.cache_clear()
 
 
-def jobs(notebook: NotebookNode) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def jobs(
+    notebook: NotebookNode, stubs: dict[str, str] | None = None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The student's cells in order, then the master's test cells. Experiments are left out."""
     code, steps = [], []
     for cell in notebook.cells:
@@ -409,5 +423,5 @@ def jobs(notebook: NotebookNode) -> tuple[list[dict[str, Any]], list[dict[str, A
         if marks.get("grade") and not marks.get("solution"):
             steps.append(job | {"step": marks["grade_id"]})
         else:
-            code.append(job)
+            code.append(job | ({"stub": stubs[cell.id]} if stubs and cell.id in stubs else {}))
     return code, steps

@@ -882,6 +882,23 @@ def test_a_part_that_kills_costs_its_own_step_only(deed, how):
     assert lost(grade_geometry(*parts, timeout=2)) == {"project": how, "sphere": how}
 
 
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [
+        ("def project(v)\n    return v", "error", "Python 读不懂：“def project(v)”"),
+        ("1 / 0\ndef project(v): return v", "error", "ZeroDivisionError"),
+        ("def other(v): return v", "error", "没有找到 project"),
+        ("while True: pass", "timeout", ""),
+        ("import os; os._exit(1)", "crashed", ""),
+    ],
+    ids=["syntax", "error", "name", "hang", "exit"],
+)
+def test_the_stub_stands_in_for_a_part_that_is_never_defined(answer, status, words):
+    """In later cells, so that they define what they should; the part's own step is told as without it."""
+    found = grade_geometry(("project", answer), timeout=2)
+    assert lost(found) == {"project": status} and words in found["project"].message
+
+
 def test_writing_without_end_fills_no_disk(few_mistakes):
     code = "import os\nclass RMSNorm(RMSNorm):\n    def forward(self, x):\n"
     found = ran(code + "        while True: os.write(2, bytes(10**7))")
