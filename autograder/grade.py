@@ -66,7 +66,7 @@ def code_version() -> str:
     """A hash of everything that can change a result."""
     kit, grader = Path(rmslab.__file__).parent, Path(__file__).parent
     files = [*kit.rglob("*.py"), *kit.rglob("*.toml")]
-    names = ("child", "children", "grade", "outputs", "rebuild", "run", "worker")
+    names = ("child", "children", "grade", "outputs", "prose", "rebuild", "run", "worker")
     files += [grader / f"{name}.py" for name in names]
     return results.key(*(path.read_bytes() for path in sorted(files)))
 
