@@ -25,6 +25,8 @@ CANVAS = re.compile(r"^(?P<name>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<hand_in>\d+)_(?
 """A file's name: name without spaces, perhaps LATE, the user's number, the hand-in's number."""
 ATTEMPT = re.compile(r"(?:-| ?\(|（)(\d{1,3})[)）]?$")
 """At the end of a name: "-1" from Canvas, "(1)" from a browser."""
+COURSE = re.compile(r"rmsnorm-course(-main|-master| ?\(\d+\))?|notebooks|work|solutions")
+"""Folders of the course, which students hand in as they are: they are nobody's name."""
 
 
 @dataclass
@@ -60,6 +62,7 @@ class HandIn:
     lesson: str
     member: Member
     shown: Path
+    source: Path
 
     @property
     def age(self) -> tuple[int, float, str]:
@@ -99,16 +102,14 @@ def collect(
         everybody[person["student"]] = everybody.get(person["student"], {}) | person
     names = {safe: row["original"] for safe, row in known.items() if row.get("original")}
     with tempfile.TemporaryDirectory(prefix="rmsnorm-collect-") as scratch:
-        found = [
-            (changed(member, name=member.name.with_name(plain(member.name.name))), shown)
-            for member, shown in members(sources, Path(scratch))
-        ]
-        if not any(kind(member.name.name) for member, _ in found):
+        reader, named = Reader(Path(scratch)), People(everybody)
+        found = [one for source in sources for one in unwrapped(source, sources, reader, named)]
+        if not any(kind(member.name.name) for member, *_ in found):
             places = "、".join(map(str, sources))
             raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径。")
         groups: dict[tuple[str, str], list[HandIn]] = {}
-        whose = Whose([member for member, _ in found], pattern, everybody)
-        for member, shown in found:
+        whose = Whose([member for member, *_ in found], pattern, everybody)
+        for member, shown, source in found:
             if member.reason:
                 done.left.append((shown, member.reason))
             elif kind(member.name.name) != "notebook":
@@ -117,11 +118,18 @@ def collect(
                 else:
                     done.other.append(shown)
             else:
-                handed_in = recognise(member, shown, whose, names)
+                handed_in = recognise(member, shown, source, whose, names)
                 if isinstance(handed_in, str):
                     done.left.append((shown, handed_in))
                 else:
                     groups.setdefault((handed_in.student, handed_in.lesson), []).append(handed_in)
+        for pair in [pair for pair in groups if pair[0] not in everybody and not pattern]:
+            if len({one.source for one in groups[pair]}) > 1:
+                reason = (
+                    f"不止一个来源里有 {pair[0]} 的 {pair[1]}，分不清是不是同一个人的。请用 --roster 给名单；"
+                    f"若是同一个人，也可以分几次收，后收的加 --replace"
+                )
+                done.left += [(one.shown, reason) for one in groups.pop(pair)]
         # A row without a name may say no more than how an id was written that no folder can be called.
         if any(row.get("name") or not row.get("original") for row in everybody.values()):
             done.unknown = {
@@ -140,28 +148,27 @@ def collect(
 # --- what there is ----------------------------------------------------------------------------------------
 
 
-def members(sources: list[Path], scratch: Path) -> Iterator[tuple[Member, Path]]:
-    """Every file of the sources, those in archives too; and how to call it when speaking to a person."""
-    reader = Reader(scratch)
-    for source in sources:
-        for root, path in files(source):
-            name = PurePosixPath(*map(legible, path.relative_to(root).parts))
-            if path.is_symlink():
-                yield Member(name, None, reason="是一个链接，不是文件本身"), path
-            elif not path.is_file():
-                yield Member(name, None, reason="不是普通的文件"), path
-            elif kind(path.name) in ("zip", "tar"):
-                # An archive is a folder of its name; one that was named itself, only if it must be.
-                alone = path == source
-                inside = list(reader.members(path, PurePosixPath(stem(legible(path.name)) or "archive")))
-                for member in inside if not alone else without_wrapping(inside):
-                    shown = path.joinpath(*member.name.parts[1:])
-                    folder = () if alone else name.parts[:-1]
-                    yield changed(member, name=PurePosixPath(*folder, member.name)), shown
-            elif path.stat().st_size > MAX_FILE and kind(path.name) == "notebook":
-                yield Member(name, None, reason=f"文件太大，超过 {MAX_FILE // 2**20} MB"), path
-            else:
-                yield Member(name, path, path.stat().st_mtime), path
+def members(source: Path, reader: Reader) -> Iterator[tuple[Member, Path]]:
+    """Every file of a source, those in archives too; and how to call it when speaking to a person.
+
+    Each is named below the source's own name, unless the source is a notebook.
+    """
+    above = (legible(Path(os.path.abspath(source)).name) or "folder",) if source.is_dir() else ()
+    for root, path in files(source):
+        name = PurePosixPath(*above, *map(legible, path.relative_to(root).parts))
+        if path.is_symlink():
+            yield Member(name, None, reason="是一个链接，不是文件本身"), path
+        elif not path.is_file():
+            yield Member(name, None, reason="不是普通的文件"), path
+        elif kind(path.name) in ("zip", "tar"):
+            # An archive is a folder of its name.
+            for member in reader.members(path, PurePosixPath(stem(legible(path.name)) or "archive")):
+                shown = path.joinpath(*member.name.parts[1:])
+                yield changed(member, name=PurePosixPath(*name.parts[:-1], member.name)), shown
+        elif path.stat().st_size > MAX_FILE and kind(path.name) == "notebook":
+            yield Member(name, None, reason=f"文件太大，超过 {MAX_FILE // 2**20} MB"), path
+        else:
+            yield Member(name, path, path.stat().st_mtime), path
 
 
 def files(source: Path) -> Iterator[tuple[Path, Path]]:
@@ -185,21 +192,82 @@ def files(source: Path) -> Iterator[tuple[Path, Path]]:
         raise Problem(f"找不到 {source}。请检查路径。")
 
 
-def without_wrapping(found: list[Member]) -> list[Member]:
-    """Without the folders that hold a whole download: its own name, and one folder around all students."""
-    notebooks = [m for m in found if kind(m.name.name) == "notebook" and not m.reason]
-    strip = 0
-    while True:
-        below = [[p for p in m.name.parts[strip:-1] if p not in LESSONS] for m in notebooks]
-        if not below or not all(below) or len({tuple(parts[:1]) for parts in below}) > 1:
-            break
-        second = {parts[1] for parts in below if len(parts) > 1}
-        by_file = any(CANVAS.match(m.name.name) or MOODLE.match(m.name.name) for m in notebooks)
-        many = all(len(parts) > 1 for parts in below) and (len(second) > 1 or strip == 0)
-        if not many and not by_file:
-            break
-        strip += 1
-    return [changed(m, name=PurePosixPath(*m.name.parts[strip:])) for m in found if len(m.name.parts) > strip]
+def unwrapped(
+    source: Path, sources: list[Path], reader: Reader, roster: People
+) -> Iterator[tuple[Member, Path, Path]]:
+    """The members of a source without the folders around all students; and what tells them from others'.
+
+    Of one name in two sources nobody knows whether it is one person, but beside each other (``a.zip`` and
+    ``a/``, ``a-04.ipynb`` and ``a-04 (1).ipynb``) it is the same name.
+    """
+    found = [
+        (changed(member, name=member.name.with_name(plain(member.name.name))), shown)
+        for member, shown in members(source, reader)
+    ]
+    others = [one for one in sources if one.is_dir() or kind(one.name) in ("zip", "tar")]
+    alone = len(sources) == 1 or (source.is_dir() and len(others) == 1)
+    around = around_students([member for member, _ in found], source.is_dir(), alone, roster)
+    place = Path(os.path.abspath(source))
+    for member, shown in found:
+        yield changed(member, name=without(member.name, around)), shown, place if around else place.parent
+
+
+def around_students(found: list[Member], is_folder: bool, alone: bool, roster: People) -> list[str]:
+    """The folders around all students of a source, outermost first; none where its own name is the student's.
+
+    The roster decides. Without it, a source is a class if several folders in it hold the same lesson; of a
+    source that is alone, any folders are people. Notebooks beside these folders do not matter.
+    """
+    books = [(m, lesson_of(m.name, m.path)) for m in found if kind(m.name.name) == "notebook" and not m.reason]
+    inside = [(levels(m.name), m, lesson) for m, lesson in books if lesson]
+    own = [name.parts[0] for name in (m.name for m in found) if len(name.parts) > 1][:1]
+    chain, below = own, below_of(own, inside)
+    while len(below) == 1 and not (is_folder and alone):
+        chain = [*chain, *below]
+        below = below_of(chain, inside)
+    people = set().union(*(meant for name in below if len(meant := roster.meant(name)) == 1))
+    known = next((i for i, name in enumerate(chain) if len(roster.meant(name)) == 1), len(chain))
+    several = len(below) > 1 and (alone or len(set().union(*below.values())) < sum(map(len, below.values())))
+    if len(people) < 2 and known < len(chain):
+        return chain[:known]
+    if people or several or any(CANVAS.match(m.name.name) or MOODLE.match(m.name.name) for _, m, _ in inside):
+        return chain
+    if is_folder:
+        flat = {without_lesson(m.name.stem, lesson) for parts, m, lesson in inside if parts == own}
+        return own if alone or (len(flat) > 1 and "" not in flat) else []
+    return own if alone and inside and all(len(parts) > 1 for parts, *_ in inside) else []
+
+
+def below_of(chain: list[str], inside: list[tuple[list[str], Member, str]]) -> dict[str, set[str]]:
+    """The folders in the innermost of these, and the lessons each of them holds."""
+    below: dict[str, set[str]] = {}
+    for parts, _, lesson in inside:
+        if len(parts) > len(chain) and parts[: len(chain)] == chain:
+            below.setdefault(parts[len(chain)], set()).add(lesson)
+    return below
+
+
+def levels(name: PurePosixPath) -> list[str]:
+    """The source's own name, then the folders that may be somebody's."""
+    return [*name.parts[:-1][:1], *folders(name.relative_to(*name.parts[:1]))]
+
+
+def folders(name: PurePath) -> list[str]:
+    """The folders on the way that may be somebody's: no lesson's, and none of the course itself."""
+    return [part for part in name.parts[:-1] if part not in LESSONS and not COURSE.fullmatch(part)]
+
+
+def without(name: PurePosixPath, around: list[str]) -> PurePosixPath:
+    """The name without these folders; those of a lesson or of the course between them stay."""
+    parts, left = [], list(around)
+    for part in name.parts[:-1]:
+        if left and part == left[0]:
+            left.pop(0)
+        else:
+            parts.append(part)
+            if folders(PurePath(part, "_")):
+                left = []
+    return PurePosixPath(*parts, name.name)
 
 
 # --- whose it is, and which lesson ------------------------------------------------------------------------
@@ -246,7 +314,7 @@ class Whose:
         # A folder that is nobody's and has several people in it is a class, not a student.
         below: dict[str, set[str]] = {}
         for member in found:
-            first, *rest = [part for part in member.name.parts if part not in LESSONS] or [""]
+            first, *rest = [*folders(member.name), member.name.name]
             if rest and not self.roster.meant(first):
                 below.setdefault(first, set()).update(self._first_meant(rest))
         self.classes = {folder for folder, students in below.items() if len(students) > 1}
@@ -261,11 +329,11 @@ class Whose:
             return f"{name}_{number}" if name in self.shared else self._one(name.strip())
         if match := CANVAS.match(relative.name):
             return self.by_lms.get(match["id"]) or self._one(f"{match['name']}_{match['id']}")
-        folders = [part for part in relative.parts[:-1] if part != lesson]
-        if folders and folders[0] in self.classes:
-            folders = folders[1:]
-        if folders:
-            return self._one(folders[0].strip())
+        around = folders(relative)
+        if around and around[0] in self.classes:
+            around = around[1:]
+        if around:
+            return self._one(around[0].strip())
         return self._one(without_lesson(relative.stem, lesson)) if lesson else ""
 
     def _one(self, called: str) -> str:
@@ -293,7 +361,7 @@ def _moodle(relative: PurePath) -> re.Match | None:
     return next((match for part in relative.parts if (match := MOODLE.match(part))), None)
 
 
-def recognise(member: Member, shown: Path, whose: Whose, names: dict[str, str]) -> HandIn | str:
+def recognise(member: Member, shown: Path, source: Path, whose: Whose, names: dict[str, str]) -> HandIn | str:
     """Student and lesson of one notebook; or why they are not clear."""
     lesson = lesson_of(member.name, member.path)
     student = legible(whose(member.name, lesson))
@@ -304,7 +372,7 @@ def recognise(member: Member, shown: Path, whose: Whose, names: dict[str, str]) 
     safe = safe_id(student)
     if names.setdefault(safe, student) != student:
         return f"学号 {student} 与 {names[safe]} 在文件系统里同名，请改一个"
-    return HandIn(safe, lesson, member, shown)
+    return HandIn(safe, lesson, member, shown, source)
 
 
 # --- into its place ---------------------------------------------------------------------------------------

@@ -285,3 +285,101 @@ def test_the_rest_of_an_archive_with_one_bad_member(tmp_path, classroom):
     assert (
         done.placed == [("s1", other)] and len(done.left) == 1 and [p.name for p in done.other] == ["笔记.docx"]
     )
+
+
+# --- several sources, and what lies around students ---------------------------------------------------------
+
+OTHER = next(lesson for lesson in LESSONS if lesson != LESSON)
+COURSE = f"rmsnorm-course/notebooks/{LESSON}/{FILE}"
+
+
+def sources(tmp_path: Path, given: dict[str, dict[str, bytes]]) -> list[Path]:
+    """Zips and folders beside each other; what ends in .ipynb is a file."""
+    for name, members in given.items():
+        if name.endswith(".zip"):
+            put(tmp_path / "in" / name, zipped(members))
+        for place, data in members.items() if not name.endswith(".zip") else ():
+            put(tmp_path / "in" / name / place if not name.endswith(".ipynb") else tmp_path / "in" / name, data)
+    return [tmp_path / "in" / name for name in given]
+
+
+def of(*students: str, lesson: str = LESSON) -> set[str]:
+    return {at(student, lesson) for student in students}
+
+
+SEVERAL = {
+    "one-folder-each": {f"{s}.zip": {f"作业/{FILE}": s.encode()} for s in ("alice", "bob")},
+    "the-course-each": {f"{s}.zip": {COURSE: s.encode()} for s in ("alice", "bob")},
+    "folders": {s: {COURSE: s.encode()} for s in ("alice", "bob")},
+    "flat-folders": {s: {FILE: s.encode()} for s in ("alice", "bob")},
+    "a-zip-and-a-folder": {"alice.zip": {f"作业/{FILE}": b"a"}, "bob": {f"作业/{FILE}": b"b"}},
+    "a-zip-and-a-file": {"alice.zip": {f"作业/{FILE}": b"a"}, f"bob-{LESSON}.ipynb": {"": b"b"}},
+    "a-folder-a-lesson": {
+        f"{s}.zip": {f"三/{OTHER}.ipynb": s.encode(), f"四/{FILE}": s.encode()} for s in ("alice", "bob")
+    },
+    "classes": {
+        "一班.zip": {f"alice/{FILE}": b"a", f"carol/{FILE}": b"c"},
+        "二班": {f"bob/{FILE}": b"b", f"dan/{FILE}": b"d"},
+    },
+    "flat-classes": {
+        "一班": {f"alice-{FILE}": b"a", f"carol-{FILE}": b"c"},
+        "二班": {f"bob-{FILE}": b"b", f"dan-{FILE}": b"d"},
+    },
+    "a-class-and-one-late": {
+        "一班.zip": {f"alice/{FILE}": b"a", f"carol/{FILE}": b"c"},
+        "bob.zip": {f"作业/{FILE}": b"b"},
+    },
+}
+
+
+@pytest.mark.parametrize("given", SEVERAL.values(), ids=SEVERAL)
+@pytest.mark.parametrize("listed", [False, True])
+def test_several_sources_are_several_people(given, listed, tmp_path, classroom):
+    roster = put(tmp_path / "class.csv", b"student\nalice\nbob\n") if listed else None
+    done = collect(classroom, sources(tmp_path, given), roster)
+    students = {"alice", "bob"} | ({"carol"} if "一班" in str(given) else set())
+    students |= {"dan"} if "二班" in str(given) else set()
+    lessons = (LESSON, OTHER) if OTHER in str(given) else (LESSON,)
+    assert set(placed(classroom)) == set().union(*(of(*students, lesson=one) for one in lessons))
+    assert not done.left and not done.earlier
+    assert all(data.decode()[0] == place[0] for place, data in placed(classroom).items())
+
+
+@pytest.mark.parametrize("how", ["zip", "folder"])
+def test_a_single_source_that_the_roster_knows(how, tmp_path, classroom):
+    roster = put(tmp_path / "class.csv", "student,name\n2024101,李芳\n2024103,刘洋\n".encode())
+    name = "李芳.zip" if how == "zip" else "李芳"
+    collect(classroom, sources(tmp_path, {name: {f"作业/{FILE}": WORK}}), roster)
+    assert set(placed(classroom)) == of("2024101")
+    people = {f"2024103/{FILE}": WORK, f"李芳/{FILE}": WORK}  # packed by one of them
+    (tmp_path / "again").mkdir()
+    collect(classroom, [*sources(tmp_path / "again", {name: people})], roster)
+    assert set(placed(classroom)) == of("2024101", "2024103")
+
+
+def test_one_name_in_two_sources_is_not_taken_for_one_person(tmp_path, classroom):
+    one, two = (put(tmp_path / s / "作业.zip", zipped({FILE: s.encode()})) for s in ("alice", "bob"))
+    drafts = sources(tmp_path, {s: {f"草稿/{FILE}": b"1", f"最终/{FILE}": b"2"} for s in ("carol", "dan")})
+    for given in ([one, two], drafts):
+        done = collect(classroom, given)
+        assert not done.placed and not done.unknown and done.left
+        assert all("不止一个来源" in reason for _, reason in done.left)
+    done = collect(classroom, drafts, put(tmp_path / "class.csv", b"student\ncarol\ndan\n"))
+    assert set(placed(classroom)) == of("carol", "dan") and len(done.earlier) == 2
+
+
+def test_attempts_beside_each_other_are_one_person_s(tmp_path, classroom):
+    given = [put(tmp_path / "in" / f"s1-{LESSON}{c}.ipynb", c.encode()) for c in ("", " (1)")]
+    done = collect(classroom, given)
+    assert done.placed == [("s1", LESSON)] and not done.left and done.earlier == {("s1", LESSON): 1}
+
+
+@pytest.mark.parametrize("stray", [FILE, "README.ipynb", f"{LESSON}/{FILE}"])
+@pytest.mark.parametrize("wrapped", ["", "hw/", "hw/四/"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_stray_notebook_does_not_make_a_class_one_student(stray, wrapped, inside, tmp_path, classroom):
+    members = {f"{wrapped}{s}/{FILE}": s.encode() for s in ("alice", "bob", "carol")}
+    members[f"{wrapped if inside else ''}{stray}"] = b"{}"
+    done = collect(classroom, [put(tmp_path / "class.zip", zipped(members))])
+    assert set(placed(classroom)) == of("alice", "bob", "carol") and not done.earlier
+    assert [path.name for path, _ in done.left] == [PurePosixPath(stray).name]
