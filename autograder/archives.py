@@ -4,6 +4,9 @@ Nothing is ever extracted under the name that an archive gives it: contents go t
 stays a label. Only notebooks, and archives inside archives once, are read at all; everything has a limit.
 """
 
+import bz2
+import gzip
+import lzma
 import re
 import stat
 import tarfile
@@ -20,6 +23,10 @@ NOTEBOOK = ".ipynb"
 ZIPS, TARS = (".zip",), (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2")
 OTHERS = (".7z", ".rar", ".xz", ".txz", ".gz", ".bz2", ".zst", ".lzma", ".lz", ".z", ".zipx", ".z01", ".001",
           ".cab", ".iso")  # fmt: skip
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of the other methods zipfile unpacks whatever a block of input holds at once, before anybody can count."""
+UNPACKERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+"""How a packed tar file begins. All of these unpack no more than was asked for."""
 SKIPPED = ("__MACOSX", "__pycache__")
 MAX_FILE = 100 * 2**20
 MAX_MEMBERS = 20_000
@@ -127,6 +134,8 @@ class Reader:
                     yield Member(label, None, reason="是链接或设备，不是文件本身")
                 elif entry.flag_bits & 1:
                     yield Member(label, None, reason="压缩包有密码，请解压后再收")
+                elif entry.compress_type not in METHODS:
+                    yield Member(label, None, reason="用了不常见的压缩方法，读不了，请解压后再收")
                 else:
                     try:
                         with archive.open(entry) as source:
@@ -137,8 +146,11 @@ class Reader:
                         yield Member(label, None, reason=f"读不出来（{type(error).__name__}）")
 
     def _tar(self, path: Path, name: PurePosixPath, budget: "Budget") -> Iterator[Member]:
-        with tarfile.open(path, "r:*") as source:
-            source.fileobj = _Counted(source.fileobj, budget)
+        with path.open("rb") as file:
+            begin = file.read(8)
+        unpacker = next((unpack for mark, unpack in UNPACKERS.items() if begin.startswith(mark)), open)
+        # Counted from the first byte: a header may claim any length, and tarfile reads as much at once.
+        with unpacker(path, "rb") as stream, tarfile.TarFile(fileobj=_Counted(stream, budget)) as source:
             for count, entry in enumerate(source):
                 if count > MAX_MEMBERS:
                     raise TooMuch(f"压缩包里有超过 {MAX_MEMBERS} 个文件")
@@ -188,13 +200,15 @@ class Budget:
 
 
 class _Counted:
-    """The unpacked stream of a tar file, counted: going past a member costs as much as reading it."""
+    """The unpacked stream of a tar file, counted: headers too, and going past a member is as reading it."""
 
     def __init__(self, stream: BinaryIO, budget: Budget):
         self.stream, self.budget = stream, budget
 
     def read(self, size: int = -1) -> bytes:
-        return self.stream.read(min(size, 1 << 20) if size >= 0 else 1 << 20)
+        data = self.stream.read(min(size, 1 << 20) if size >= 0 else 1 << 20)
+        self.budget.take(len(data))
+        return data
 
     def seek(self, position: int, whence: int = 0) -> int:
         here = self.stream.tell()

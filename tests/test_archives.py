@@ -1,8 +1,12 @@
 """What learning platforms and students pack: zip and tar, honest and hostile."""
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path, PurePosixPath
 
@@ -258,6 +262,44 @@ def test_bombs_in_an_archive_share_what_it_may_hold(tmp_path):
     found = list(archives.Reader(tmp_path / "out").members(path, PurePosixPath("all")))
     assert "大得不合常理" in found[-1].reason
     assert sum(p.stat().st_size for p in (tmp_path / "out").iterdir()) < 400 * 2**20
+
+
+def claims(name: str, size: int, block: bytes) -> bytes:
+    """A tar file whose first header, or whose many headers, are longer than anything honest."""
+    info = tarfile.TarInfo("x")
+    info.type, info.size = tarfile.XHDTYPE, size
+    header = info.tobuf(tarfile.GNU_FORMAT)
+    return {"long": header + block * (size // len(block)), "many": (header + block) * 200}[name]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_methods_that_cannot_be_unpacked_by_and_by_are_not_read(method, tmp_path, classroom):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr(FILE, WORK)
+    done = collect(classroom, [put(tmp_path / "in" / "s1.zip", out.getvalue()).parent])
+    assert not done.placed and "压缩方法" in done.left[0][1]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("kind", ["long", "many"])
+def test_the_headers_of_a_tar_file_are_bounded(kind, pack, tmp_path):
+    """Nothing is held that is larger than the budget, however short the file."""
+    data = claims(kind, 2**28 if kind == "long" else 2**20, bytes(2**20))
+    path = put(tmp_path / "s1.tar", pack(data))
+    tracemalloc.start()
+    try:
+        found = list(archives.Reader(tmp_path).members(path, PurePosixPath("s1")))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found[-1].reason and peak < 3 * archives.FREE, peak
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz", "w"])
+def test_tar_files_of_every_packing(mode, tmp_path, classroom):
+    done = collect(classroom, [put(tmp_path / "in" / "s1.tar", tarred({FILE: WORK}, mode)).parent])
+    assert done.placed == [("s1", LESSON)] and placed(classroom) == {at("s1"): WORK}
 
 
 @pytest.mark.parametrize("when", ["inf", "nan", "1e300", "-1e300"])
