@@ -122,6 +122,9 @@ def run_collect(options: argparse.Namespace) -> None:
     if done.other:
         print(f"另有 {len(done.other)} 个文件不是 notebook，没有收：")
         print("\n".join(f"  {legible(str(path))}" for path in done.other))
+    if done.solutions:
+        print(f"有 {len(done.solutions)} 个是课程自带的解答（solutions/ 里的），不算学生的作业，没有收：")
+        print("\n".join(f"  {legible(str(path))}" for path in done.solutions))
     if done.strange:
         print(f"名单里的人，这次一份也没有对上。请检查是不是这个班的名单（记在 {classroom.roster}）。")
     if done.unknown:

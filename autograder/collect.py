@@ -38,6 +38,7 @@ class Collected:
         origin: where each of them came from.
         left: (path, reason) of notebooks and archives that were not placed.
         other: files that are no notebooks.
+        solutions: the course's own solutions in a copy of the course that a student handed in.
         earlier: how many earlier attempts were kept beside the latest, by (student, lesson).
         same: pairs of which the same content was there already.
         unknown: pairs whose student is not on the roster, and whom of it the name might mean.
@@ -48,6 +49,7 @@ class Collected:
     origin: dict[tuple[str, str], Path] = field(default_factory=dict)
     left: list[tuple[Path, str]] = field(default_factory=list)
     other: list[Path] = field(default_factory=list)
+    solutions: list[Path] = field(default_factory=list)
     earlier: dict[tuple[str, str], int] = field(default_factory=dict)
     same: list[tuple[str, str]] = field(default_factory=list)
     unknown: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -65,10 +67,14 @@ class HandIn:
     source: Path
 
     @property
-    def age(self) -> tuple[int, float, str]:
-        """The latest attempt is the largest: by number, then by time, then by name."""
-        number = ATTEMPT.search(PurePath(self.member.name.name).stem)
-        return int(number[1]) if number else 0, self.member.when, str(self.member.name)
+    def age(self) -> tuple[int, float, bool, str]:
+        """The latest attempt is the largest: by number, then by time, then in ``work/``, then by name."""
+        name = self.member.name
+        number = ATTEMPT.search(PurePath(name.name).stem)
+        return int(number[1]) if number else 0, self.member.when, self.lies_in("work"), str(name)
+
+    def lies_in(self, *folders: str) -> bool:
+        return not set(folders).isdisjoint(self.member.name.parts[:-1])
 
 
 def collect(
@@ -107,7 +113,7 @@ def collect(
         if not any(kind(member.name.name) for member, *_ in found):
             places = "、".join(map(str, sources))
             raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径。")
-        groups: dict[tuple[str, str], list[HandIn]] = {}
+        handed_in: list[HandIn] = []
         whose = Whose([member for member, *_ in found], pattern, everybody)
         for member, shown, source in found:
             if member.reason:
@@ -118,11 +124,18 @@ def collect(
                 else:
                     done.other.append(shown)
             else:
-                handed_in = recognise(member, shown, source, whose, names)
-                if isinstance(handed_in, str):
-                    done.left.append((shown, handed_in))
+                one = recognise(member, shown, source, whose, names)
+                if isinstance(one, str):
+                    done.left.append((shown, one))
                 else:
-                    groups.setdefault((handed_in.student, handed_in.lesson), []).append(handed_in)
+                    handed_in.append(one)
+        groups: dict[tuple[str, str], list[HandIn]] = {}
+        at_work = {(one.student, one.source) for one in handed_in if one.lies_in("work", "notebooks")}
+        for one in handed_in:
+            if one.lies_in("solutions") and (one.student, one.source) in at_work:
+                done.solutions.append(one.shown)
+            else:
+                groups.setdefault((one.student, one.lesson), []).append(one)
         for pair in [pair for pair in groups if pair[0] not in everybody and not pattern]:
             if len({one.source for one in groups[pair]}) > 1:
                 reason = (

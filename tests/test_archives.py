@@ -14,7 +14,7 @@ import pytest
 from conftest import LESSON, as_bytes, command, released
 from test_collect import at, placed, put
 
-from autograder import archives
+from autograder import archives, cli
 from autograder.collect import collect
 from autograder.roster import read_people
 from rmslab.checks import LESSONS
@@ -425,3 +425,36 @@ def test_a_stray_notebook_does_not_make_a_class_one_student(stray, wrapped, insi
     done = collect(classroom, [put(tmp_path / "class.zip", zipped(members))])
     assert set(placed(classroom)) == of("alice", "bob", "carol") and not done.earlier
     assert [path.name for path, _ in done.left] == [PurePosixPath(stray).name]
+
+
+NEW, OLD = (2026, 9, 20, 10, 0, 0), (2026, 9, 1, 10, 0, 0)
+
+
+@pytest.mark.parametrize("wrapped", ["", "rmsnorm-course/", "作业/rmsnorm-course (1)/"])
+@pytest.mark.parametrize("form", ["zip", "zip-in-a-folder"])
+@pytest.mark.parametrize("newer", ["notebooks", "solutions", ""])
+def test_a_student_hands_in_the_whole_course(wrapped, form, newer, tmp_path, classroom, capsys):
+    """The solutions in it are nobody's work."""
+    path = tmp_path / "in" / "2024001.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        for place in ("notebooks", "solutions", "work"):
+            for lesson in LESSONS:
+                below = f"{lesson}.ipynb" if place == "work" else f"{lesson}/{lesson}.ipynb"
+                info = zipfile.ZipInfo(f"{wrapped}{place}/{below}", NEW if place == newer else OLD)
+                archive.writestr(info, place.encode())
+    given = [path.parent if form == "zip-in-a-folder" else path]
+    roster = put(tmp_path / "class.csv", b"student\n2024001\n") if wrapped.startswith("作业") else None
+    done = collect(classroom, given, roster)
+    expected = b"notebooks" if newer == "notebooks" else b"work"
+    assert placed(classroom) == {at("2024001", lesson): expected for lesson in LESSONS}
+    assert len(done.solutions) == len(LESSONS) and not done.left
+    assert b"solutions" not in {p.read_bytes() for p in (classroom.root / "earlier").rglob("*.ipynb")}
+    if form == "zip" and not wrapped and not newer:
+        assert cli.main(["collect", str(path), "--classroom", str(tmp_path / "room")]) == 0
+        assert f"{len(LESSONS)} 个是课程自带的解答" in capsys.readouterr().out
+
+
+def test_a_folder_called_solutions_may_hold_work(tmp_path, classroom):
+    done = collect(classroom, sources(tmp_path, {"s1.zip": {f"solutions/{FILE}": WORK}}))
+    assert done.placed == [("s1", LESSON)] and not done.solutions
