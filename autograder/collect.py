@@ -110,7 +110,7 @@ def collect(
     with tempfile.TemporaryDirectory(prefix="rmsnorm-collect-") as scratch:
         reader, named = Reader(Path(scratch)), People(everybody)
         found = [one for source in sources for one in unwrapped(source, sources, reader, named)]
-        if not any(kind(member.name.name) for member, *_ in found):
+        if not any(kind(member.name.name) or member.reason for member, *_ in found):
             places = "、".join(map(str, sources))
             raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径。")
         handed_in: list[HandIn] = []

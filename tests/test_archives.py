@@ -458,3 +458,12 @@ def test_a_student_hands_in_the_whole_course(wrapped, form, newer, tmp_path, cla
 def test_a_folder_called_solutions_may_hold_work(tmp_path, classroom):
     done = collect(classroom, sources(tmp_path, {"s1.zip": {f"solutions/{FILE}": WORK}}))
     assert done.placed == [("s1", LESSON)] and not done.solutions
+
+
+@pytest.mark.parametrize("data", [b"PK broken", EVIL["tar-bomb"], EVIL["not-a-zip"], b""])
+def test_a_single_archive_that_cannot_be_read_says_why(data, tmp_path, classroom, capsys):
+    path = put(tmp_path / ("s1.tar.gz" if data.startswith(b"\x1f") else "s1.zip"), data)
+    assert cli.main(["collect", str(path), "--classroom", str(classroom.root)]) == 1
+    said = capsys.readouterr().err
+    assert "没有任何" not in said and str(path) in said
+    assert "坏了" in said or "大得不合常理" in said
