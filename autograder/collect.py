@@ -7,6 +7,7 @@ nothing is dropped silently: what cannot be placed is listed, and why.
 import os
 import re
 import tempfile
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
@@ -214,7 +215,7 @@ def unwrapped(
     ``a/``, ``a-04.ipynb`` and ``a-04 (1).ipynb``) it is the same name.
     """
     found = [
-        (changed(member, name=member.name.with_name(plain(member.name.name))), shown)
+        (changed(member, name=composed(member.name.with_name(plain(member.name.name)))), shown)
         for member, shown in members(source, reader)
     ]
     others = [one for one in sources if one.is_dir() or kind(one.name) in ("zip", "tar")]
@@ -223,6 +224,11 @@ def unwrapped(
     place = Path(os.path.abspath(source))
     for member, shown in found:
         yield changed(member, name=without(member.name, around)), shown, place if around else place.parent
+
+
+def composed(name: PurePosixPath) -> PurePosixPath:
+    """The name in one form of Unicode: macOS writes "é" as two characters, and other systems as one."""
+    return PurePosixPath(unicodedata.normalize("NFC", str(name)))
 
 
 def around_students(found: list[Member], is_folder: bool, alone: bool, roster: People) -> list[str]:

@@ -56,7 +56,8 @@ def read_roster(path: Path) -> list[dict[str, str]]:
         table = list(csv.reader(io.StringIO(read_text(path), newline="")))
     except csv.Error as error:
         raise Problem(f"名单 {path} 不是 CSV：{error}。") from None
-    rows = [[cell.strip() for cell in row] for row in table if any(cell.strip() for cell in row)]
+    table = [[unicodedata.normalize("NFC", cell).strip() for cell in row] for row in table]
+    rows = [row for row in table if any(row)]
     heading = [cell.lower() for cell in rows[0]] if rows else []
     columns = {key: heading.index(cell) for key, cell in headings(heading).items()}
     if "sis login id" in heading:  # a gradebook from Canvas: the row under the heading holds full marks

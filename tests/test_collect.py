@@ -4,6 +4,7 @@ import os
 import re
 import zipfile
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from conftest import LESSON, as_bytes, command, hand_in, released
@@ -428,3 +429,18 @@ def test_what_was_collected_before_is_said_in_one_line(tmp_path, classroom, caps
     said = capsys.readouterr().err
     assert "有 3 个文件没有收" in said and len(said.splitlines()) == 3
     assert "2 份已经收过，内容相同" in said and "s3" in said and "s1" not in said
+
+
+@pytest.mark.parametrize("first", ["NFC", "NFD"])
+@pytest.mark.parametrize("listed", ["", "NFC", "NFD"])
+def test_a_name_in_either_form_of_unicode_is_one_name(first, listed, tmp_path, classroom):
+    name, other = "Zoë Nguyễn", next(lesson for lesson in LESSONS if lesson != LESSON)
+    roster = put(tmp_path / "class.csv", f"student\n{normalize(listed, name)}\n".encode()) if listed else None
+    for form, lesson in ((first, LESSON), ({"NFC": "NFD", "NFD": "NFC"}[first], other)):
+        put(tmp_path / form / normalize(form, name) / f"{lesson}.ipynb")
+        done = collect(classroom, [tmp_path / form], roster)
+        assert done.placed == [(name, lesson)] and not done.left and not done.unknown
+    # So wrote an earlier version.
+    row = f"student,name,original\n{name},,{normalize('NFD', name)}\n"
+    classroom.roster.write_text(row, "utf-8")
+    assert not collect(classroom, [tmp_path / "NFD"], replace=True).left
