@@ -27,7 +27,9 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Of the other methods zipfile unpacks whatever a block of input holds at once, before anybody can count."""
 UNPACKERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 """How a packed tar file begins. All of these unpack no more than was asked for."""
-SKIPPED = ("__MACOSX", "__pycache__")
+SKIPPED = ("__MACOSX", "__pycache__", ".ipynb_checkpoints", ".git")
+"""Folders that programs make, in which nobody's work is."""
+HIDDEN = "名字以点开头，当作隐藏的，没有收。请改名"
 MAX_FILE = 100 * 2**20
 MAX_MEMBERS = 20_000
 MAX_RATIO = 200
@@ -64,8 +66,13 @@ def plain(name: str) -> str:
     return re.sub(r"(?i)(?<=\.ipynb)\.(txt|json)$", "", name)
 
 
-def is_hidden(part: str) -> bool:
-    return part.startswith(".") or part in SKIPPED
+def hidden(parts: tuple[str, ...]) -> str:
+    """Of a path: ``skipped`` if a program made it, ``dotted`` if somebody's work may be in it, or empty."""
+    made = any(part in SKIPPED for part in parts) or parts[-1].startswith(("._", ".~", ".#"))
+    dotted = any(part.startswith(".") for part in parts)
+    if made or (dotted and not kind(parts[-1])):
+        return "skipped"
+    return "dotted" if dotted else ""
 
 
 def kind(name: str) -> str:
@@ -124,7 +131,9 @@ class Reader:
                 if label is None:
                     yield Member(name / "…", None, reason="压缩包里的路径不安全，没有解压")
                     continue
-                if _hidden(label, name):
+                if how := hidden(label.relative_to(name).parts):
+                    if how == "dotted":
+                        yield Member(label, None, reason=HIDDEN)
                     continue
                 if kind(label.name) in ("", "other"):
                     yield Member(label, None)
@@ -159,8 +168,9 @@ class Reader:
                 label = _label(name, legible(entry.name))
                 if label is None:
                     yield Member(name / "…", None, reason="压缩包里的路径不安全，没有解压")
-                elif _hidden(label, name):
-                    continue
+                elif how := hidden(label.relative_to(name).parts):
+                    if how == "dotted":
+                        yield Member(label, None, reason=HIDDEN)
                 elif kind(label.name) in ("", "other"):
                     yield Member(label, None)
                 elif not entry.isreg():
@@ -255,7 +265,3 @@ def _label(above: PurePosixPath, name: str) -> PurePosixPath | None:
     if path.is_absolute() or ".." in path.parts or drive or not path.parts:
         return None
     return above / path
-
-
-def _hidden(label: PurePosixPath, above: PurePosixPath) -> bool:
-    return any(map(is_hidden, label.relative_to(above).parts))

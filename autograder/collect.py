@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from pathlib import Path, PurePath, PurePosixPath
 
-from autograder.archives import MAX_FILE, Member, Reader, is_hidden, kind, plain, stem
+from autograder.archives import HIDDEN, MAX_FILE, Member, Reader, hidden, kind, plain, stem
 from autograder.course import Classroom
 from autograder.problem import Problem
 from autograder.rebuild import Unreadable, parse
@@ -170,7 +170,9 @@ def members(source: Path, reader: Reader) -> Iterator[tuple[Member, Path]]:
     above = (legible(Path(os.path.abspath(source)).name) or "folder",) if source.is_dir() else ()
     for root, path in files(source):
         name = PurePosixPath(*above, *map(legible, path.relative_to(root).parts))
-        if path.is_symlink():
+        if source.is_dir() and hidden(path.relative_to(root).parts):
+            yield Member(name, None, reason=HIDDEN), path
+        elif path.is_symlink():
             yield Member(name, None, reason="是一个链接，不是文件本身"), path
         elif not path.is_file():
             yield Member(name, None, reason="不是普通的文件"), path
@@ -186,7 +188,7 @@ def members(source: Path, reader: Reader) -> Iterator[tuple[Member, Path]]:
 
 
 def files(source: Path) -> Iterator[tuple[Path, Path]]:
-    """(root, file) for every file of a source, without hidden ones and checkpoints.
+    """(root, file) for every file of a source, without checkpoints and what else is nobody's.
 
     Links, and pipes and empty folders that are called like a notebook or an archive, are among them: somebody
     has handed them in.
@@ -200,7 +202,7 @@ def files(source: Path) -> Iterator[tuple[Path, Path]]:
         for path in sorted(source.rglob("*")):
             empty = path.is_dir() and not path.is_symlink() and any(path.iterdir())
             is_one = path.is_file() or path.is_symlink() or (kind(path.name) and not empty)
-            if is_one and not any(map(is_hidden, path.relative_to(source).parts)):
+            if is_one and hidden(path.relative_to(source).parts) != "skipped":
                 yield source, path
     else:
         raise Problem(f"找不到 {source}。请检查路径。")

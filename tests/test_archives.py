@@ -467,3 +467,21 @@ def test_a_single_archive_that_cannot_be_read_says_why(data, tmp_path, classroom
     said = capsys.readouterr().err
     assert "没有任何" not in said and str(path) in said
     assert "坏了" in said or "大得不合常理" in said
+
+
+@pytest.mark.parametrize("how", ["folder", "zip", "tar", "zip-in-a-folder"])
+def test_what_begins_with_a_dot_is_listed_unless_a_program_made_it(how, tmp_path, classroom):
+    dotted = [f"..dots/{FILE}", f".x/{LESSON}/{FILE}", ".y/all.zip", f"s2/.{FILE}"]
+    made = [f"s1/{p}" for p in (f".ipynb_checkpoints/{FILE}", f".git/{FILE}", f"._{FILE}", f".~{FILE}", ".DS_Store")]
+    members = {name: WORK for name in (*dotted, *made, f"__MACOSX/s1/._{FILE}", f"s1/{FILE}", f"s3/{FILE}")}
+    if how == "tar":
+        given = put(tmp_path / "class.tar.gz", tarred(members))
+    elif how.startswith("zip"):
+        given = put(tmp_path / "in" / "class.zip", zipped(members))
+        given = given.parent if "folder" in how else given
+    else:
+        given = sources(tmp_path, {"class": members})[0]
+    done = collect(classroom, [given])
+    assert all("点开头" in reason for _, reason in done.left) and not done.other
+    assert sorted(name for path, _ in done.left for name in dotted if str(path).endswith(f"/{name}")) == sorted(dotted)
+    assert len(done.left) == len(dotted)
