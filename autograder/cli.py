@@ -6,6 +6,7 @@ import io
 import sys
 from pathlib import Path
 
+from autograder.harmless import shown
 from autograder.problem import Problem
 
 # jsonschema, which nbformat imports, would spend a second on a grammar of addresses that nothing here checks.
@@ -111,7 +112,7 @@ def run_collect(options: argparse.Namespace) -> None:
     )
     if options.dry_run:
         for student, lesson in done.placed:
-            print(f"  {student} {lesson} ← {done.origin[student, lesson]}")
+            print(shown(f"  {student} {lesson} ← {legible(str(done.origin[student, lesson]))}"))
         print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
     else:
         print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
@@ -121,10 +122,10 @@ def run_collect(options: argparse.Namespace) -> None:
         print(f"较早的 {sum(done.earlier.values())} 份留在 {classroom.root / 'earlier'}。")
     if done.other:
         print(f"另有 {len(done.other)} 个文件不是 notebook，没有收：")
-        print("\n".join(f"  {legible(str(path))}" for path in done.other))
+        print("\n".join(f"  {shown(legible(str(path)))}" for path in done.other))
     if done.solutions:
         print(f"有 {len(done.solutions)} 个是课程自带的解答（solutions/ 里的），不算学生的作业，没有收：")
-        print("\n".join(f"  {legible(str(path))}" for path in done.solutions))
+        print("\n".join(f"  {shown(legible(str(path)))}" for path in done.solutions))
     if done.strange:
         print(f"名单里的人，这次一份也没有对上。请检查是不是这个班的名单（记在 {classroom.roster}）。")
     if done.unknown:
@@ -137,7 +138,7 @@ def run_collect(options: argparse.Namespace) -> None:
             f"有 {len(done.unknown)} 份对不上名单：{'、'.join(names.values())}（{kept}）。"
             f"若是名单里的人，请改文件夹名，或用 --student-pattern。"
         )
-    lines = [f"  {legible(str(path))}：{reason}" for path, reason in done.left]
+    lines = [shown(f"  {legible(str(path))}：{reason}") for path, reason in done.left]
     again = 0 if options.replace else len(done.same)
     if again:
         lines.append(f"  {again} 份已经收过，内容相同，没有再收。")
@@ -203,11 +204,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options.run(options)
     except Problem as problem:
-        print(f"autograder {options.command}：{problem}", file=sys.stderr)
+        print(shown(f"autograder {options.command}：{problem}", keep="\n"), file=sys.stderr)
         return 1
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
-        print(f"autograder {options.command}：读写{where} 失败：{error.strerror or error}。", file=sys.stderr)
+        said = f"autograder {options.command}：读写{where} 失败：{error.strerror or error}。"
+        print(shown(said), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("已中断。再次运行会接着做。", file=sys.stderr)

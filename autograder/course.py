@@ -7,10 +7,11 @@ from pathlib import Path
 
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder.harmless import CONTROL
 from autograder.problem import Problem
 
 MARKER = "nbgrader_config.py"
-NO_ID = re.compile(r"^\.|[\x00-\x1f\x7f\ud800-\udfff]")
+NO_ID = re.compile(rf"^\.|[{CONTROL}]")
 """Found in names of folders that belong to no student, or that no table could hold."""
 
 

@@ -23,6 +23,7 @@ import rmslab
 from autograder import gradebook, pages, results
 from autograder.build import fingerprint
 from autograder.course import NO_ID, Classroom, Course
+from autograder.harmless import shown
 from autograder.outputs import output
 from autograder.problem import Problem
 from autograder.rebuild import Rebuilt, Unreadable, rebuild, submitted
@@ -319,7 +320,7 @@ def _safely(
         raise
     except Exception as error:
         print(
-            f"{student} {lesson.name}：评分程序出错（{type(error).__name__}: {error}），请人工查看。",
+            shown(f"{student} {lesson.name}：评分程序出错（{type(error).__name__}: {error}），请人工查看。"),
             file=sys.stderr,
         )
         reason = f"评分程序出错：{type(error).__name__}"
@@ -364,7 +365,7 @@ class Progress:
         spent = time.monotonic() - self.started
         left = spent / self.number * (self.total - self.number)
         counts = " ".join(f"{text('status', status)} {n}" for status, n in self.statuses.most_common())
-        line = f"[{self.number}/{self.total}] {graded.student} {graded.lesson} "
+        line = f"[{self.number}/{self.total}] {shown(graded.student)} {graded.lesson} "
         line += f"{graded.points:g}/{graded.max_points:g}　每份 {spent / self.number:.2f} 秒，"
         line += f"还需约 {left:.0f} 秒　{counts}"
         end = "\r" if self.live and self.number < self.total else "\n"

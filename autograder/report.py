@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autograder import classpage, gradebook, lms, pages, results
 from autograder.course import Classroom
+from autograder.harmless import guarded, shown
 from autograder.problem import Problem
 from autograder.results import Result, StepResult
 from autograder.roster import read_people
@@ -92,9 +93,9 @@ def _absent(template: dict[str, float], handed_in: bool) -> list[StepResult]:
     return [StepResult(step, 0.0, points, status, message=message) for step, points in template.items()]
 
 
-def safe(value: str) -> str:
-    """A text cell that no spreadsheet takes for a formula."""
-    return "'" + value if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+def cell(value: str) -> str:
+    """A text in one line, that is no formula and has nothing in it that a terminal obeys."""
+    return guarded(shown(" ".join(value.split())))
 
 
 def to_csv(lines: list[Row]) -> str:
@@ -104,7 +105,7 @@ def to_csv(lines: list[Row]) -> str:
     writer.writerow(COLUMNS)
     for row in lines:
         values = (getattr(row, column) for column in COLUMNS)
-        writer.writerow([safe(" ".join(v.split())) if isinstance(v, str) else f"{v:g}" for v in values])
+        writer.writerow([cell(v) if isinstance(v, str) else f"{v:g}" for v in values])
     return out.getvalue()
 
 
@@ -146,7 +147,7 @@ def report(
     for (student, lesson), group in _by_student(lines).items():
         points, full = sum(r.points for r in group), sum(r.max_points for r in group)
         marks = " ".join(f"{r.step}={r.points:g}{_mark(r)}" for r in group)
-        print(f"{student:<16} {lesson}  {points:g}/{full:g}  {marks}")
+        print(shown(f"{student:<16} {lesson}  {points:g}/{full:g}  {marks}"))
 
 
 def _by_student(lines: list[Row]) -> dict[tuple[str, str], list[Row]]:

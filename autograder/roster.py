@@ -9,6 +9,7 @@ import unicodedata
 from pathlib import Path
 
 from autograder.course import Classroom
+from autograder.harmless import CONTROL
 from autograder.problem import Problem
 
 ROSTER_COLUMNS = ("student", "name", "original", "lms_id", "login", "section", "email")
@@ -31,7 +32,7 @@ CANVAS = {
 def safe_id(student: str) -> str:
     """The id as given where a file system allows it, else with the offending characters replaced."""
     cleaned = unicodedata.normalize("NFC", legible(student))
-    cleaned = re.sub(r'[\x00-\x1f\x7f/\\:*?"<>|]', "_", cleaned).strip(" .")
+    cleaned = re.sub(rf'[{CONTROL}/\\:*?"<>|]', "_", cleaned).strip(" .")
     return cleaned.encode()[:120].decode("utf-8", "ignore").strip(" .") or "_"
 
 

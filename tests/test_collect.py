@@ -16,6 +16,7 @@ from autograder.problem import Problem
 from rmslab.checks import LESSONS
 
 HANZI = re.compile(r"[\u4e00-\u9fff]")
+CONTROLS = "\x07\x1b\x7f\x85\x9b\u200f\u2028\u2029\u202e\u2066"
 WORK = as_bytes(released())
 
 
@@ -244,6 +245,7 @@ HOSTILE = (
     "x" * 119 + " y",
     "x" * 118 + "..y",
     "a\nb",
+    *(f"a{c}b" for c in CONTROLS),
 )
 
 
@@ -252,7 +254,7 @@ def test_path_like_ids_stay_inside(student):
     safe = safe_id(student)
     assert safe and safe not in (".", "..") and not set(safe) & set('/\\:\x00\n*?"<>|')
     assert safe == safe.strip(" .") and len(safe.encode()) <= 120
-    assert safe_id(safe) == safe
+    assert safe_id(safe) == safe and not set(safe) & set(CONTROLS)
 
 
 def test_path_like_ids_from_patterns_and_rosters(tmp_path, classroom):
@@ -444,3 +446,21 @@ def test_a_name_in_either_form_of_unicode_is_one_name(first, listed, tmp_path, c
     row = f"student,name,original\n{name},,{normalize('NFD', name)}\n"
     classroom.roster.write_text(row, "utf-8")
     assert not collect(classroom, [tmp_path / "NFD"], replace=True).left
+
+
+def test_nothing_that_a_terminal_obeys_is_printed(tmp_path, classroom, capsys):
+    """Names of files and students are written out, wherever they are said."""
+    for number, c in enumerate(CONTROLS):
+        put(tmp_path / "in" / f"s{number}{c}31m" / f"{LESSON}.ipynb")
+        put(tmp_path / "in" / f"t{number}{c}31m" / f"x{c}\n.txt")
+        put(tmp_path / "in" / f"t{number}{c}31m" / f"x{c}\n.ipynb", b"{}")
+    room = ["--classroom", str(classroom.root)]
+    for more in (["--dry-run"], []):
+        assert cli.main(["collect", str(tmp_path / "in"), *room, *more]) == 1
+    assert cli.main(["collect", str(tmp_path / "none\x1b[31m"), *room]) == 1
+    assert cli.main(["collect", str(tmp_path / "in"), *room, "--student-pattern", "(\x9b"]) == 1
+    said = "".join(capsys.readouterr())
+    assert not set(said) & set(CONTROLS) and not any(line.startswith(".") for line in said.split("\n"))
+    assert "\\x1b" in said and "\\u202e" in said
+    assert set(placed(classroom)) == {at(f"s{number}_31m") for number in range(len(CONTROLS))}
+    assert read_people(classroom)["s1_31m"]["original"] == "s1\x1b31m"

@@ -104,3 +104,10 @@ def test_csv_and_platforms_agree():
     for row in csv.DictReader(io.StringIO(to_csv(LINES), newline="")):
         sums[row["student"]] = sums.get(row["student"], 0) + float(row["points"])
     assert [float(line[-1] or 0) for line in table(lms.moodle(LINES, {}))[1:]] == list(sums.values())
+
+
+def test_no_control_characters_in_tables():
+    evil = "a\x1b[31m\x9b\u202e\u2028\x07\ud800"
+    text = to_csv([Row(evil, LESSON, "s", 0, 1, "error", "", evil)])
+    text += lms.moodle([], {}) + lms.canvas([Row("s", LESSON, "s", 0, 1, "error", "", "")], {"s": {"name": evil}})
+    assert all(c.isprintable() or c in "\r\n" for c in text) and "\\x1b" in text
