@@ -5,10 +5,16 @@
 - **Canvas** (Grades → Import): ``Student``, ``ID``, ``SIS User ID``, ``SIS Login ID``, ``Section``, then one
   column an assignment; the row under the heading holds the points possible. With a gradebook that Canvas
   exported as roster, ``ID`` and ``Section`` are Canvas's own.
+
+Cells that a spreadsheet on the way would take for formulas get a ``'`` before them. An id with that is another
+id to the platform, so ids like ``-rf`` and ``+86138`` stay as they are: at worst a spreadsheet shows another
+number. Ids with what a formula needs to do harm (``=``, brackets, bars, …) get it all the same: no platform has
+such, but a student may call a folder so.
 """
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -49,9 +55,16 @@ def plain(value: str) -> str:
     return guarded(shown(value))
 
 
-def written(rows: Iterable[Iterable[str]]) -> str:
+def identifying(value: str) -> str:
+    return value if re.fullmatch(r"[-+][\w.@-]*", value) else plain(value)
+
+
+def written(rows: Iterable[Iterable[str]], ids: tuple[int, ...]) -> str:
+    """As CSV, where the columns ``ids`` say who it is."""
     out = io.StringIO(newline="")
-    csv.writer(out).writerows([plain(value) for value in row] for row in rows)
+    for row in rows:
+        cells = [identifying(value) if column in ids else plain(value) for column, value in enumerate(row)]
+        csv.writer(out).writerow(cells)
     return out.getvalue()
 
 
@@ -62,7 +75,7 @@ def moodle(lines: Iterable[Line], people: People) -> str:
         row = people.get(student, {})
         who = [row.get("original") or student, row.get("name", ""), row.get("email", "")]
         rows.append([*who, *(number(mine.get(lesson)) for lesson in full)])
-    return written(rows)
+    return written(rows, ids=(0, 2))
 
 
 def canvas(lines: Iterable[Line], people: People) -> str:
@@ -74,7 +87,7 @@ def canvas(lines: Iterable[Line], people: People) -> str:
         given = row.get("original") or student
         who = [row.get("name") or given, row.get("lms_id", ""), given, row.get("login") or given]
         rows.append([*who, row.get("section", ""), *(number(mine.get(lesson)) for lesson in full)])
-    return written(rows)
+    return written(rows, ids=(1, 2, 3))
 
 
 FORMATS: dict[str, Callable[[Iterable[Line], People], str]] = {"moodle": moodle, "canvas": canvas}

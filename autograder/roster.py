@@ -9,7 +9,7 @@ import unicodedata
 from pathlib import Path
 
 from autograder.course import Classroom
-from autograder.harmless import CONTROL
+from autograder.harmless import CONTROL, guarded, unguarded
 from autograder.problem import Problem
 
 ROSTER_COLUMNS = ("student", "name", "original", "lms_id", "login", "section", "email")
@@ -61,6 +61,8 @@ def read_roster(path: Path) -> list[dict[str, str]]:
     rows = [row for row in table if any(row)]
     heading = [cell.lower() for cell in rows[0]] if rows else []
     columns = {key: heading.index(cell) for key, cell in headings(heading).items()}
+    if "original" in columns:  # written by write_roster
+        rows = [list(map(unguarded, row)) for row in rows]
     if "sis login id" in heading:  # a gradebook from Canvas: the row under the heading holds full marks
         rows = [row for row in rows if row[0].lower() not in ("points possible", "student, test")]
     # Without a heading that we know, only what looks like an id throughout is taken for one.
@@ -120,7 +122,10 @@ def read_people(classroom: Classroom) -> dict[str, dict[str, str]]:
 
 
 def write_roster(classroom: Classroom, people: list[dict[str, str]]) -> None:
-    """Add people to the roster; what it already says of a student stays unless it was empty."""
+    """Add people to the roster; what it already says of a student stays unless it was empty.
+
+    No cell is a formula to a spreadsheet; :func:`read_roster` gives what it was before.
+    """
     if not people:
         return
     known = read_people(classroom)
@@ -132,7 +137,7 @@ def write_roster(classroom: Classroom, people: list[dict[str, str]]) -> None:
     with temporary.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, ROSTER_COLUMNS, extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(known.values())
+        writer.writerows({key: guarded(cell) for key, cell in row.items()} for row in known.values())
     os.replace(temporary, classroom.roster)
 
 

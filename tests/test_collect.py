@@ -1,5 +1,7 @@
 """What is handed in comes to its place; nothing is overwritten and nothing is dropped without a word."""
 
+import csv
+import io
 import os
 import re
 import zipfile
@@ -13,6 +15,7 @@ from autograder import cli
 from autograder.collect import collect, read_people, safe_id
 from autograder.course import Classroom
 from autograder.problem import Problem
+from autograder.roster import write_roster
 from rmslab.checks import LESSONS
 
 HANZI = re.compile(r"[\u4e00-\u9fff]")
@@ -464,3 +467,26 @@ def test_nothing_that_a_terminal_obeys_is_printed(tmp_path, classroom, capsys):
     assert "\\x1b" in said and "\\u202e" in said
     assert set(placed(classroom)) == {at(f"s{number}_31m") for number in range(len(CONTROLS))}
     assert read_people(classroom)["s1_31m"]["original"] == "s1\x1b31m"
+
+
+FORMULAS = ("+cmd|calc", "=1+1:x", "@SUM(A1)|", "-2+3|x", "＝1|", "＋1|", "－1|", "＠x|", "'=1|", "'x|", "-rf")
+
+
+def test_the_roster_is_safe_to_open_and_reads_as_it_was(tmp_path, classroom):
+    rows = [(f"{cell}", f"名{cell}", cell) for cell in FORMULAS]
+    text = io.StringIO()
+    csv.writer(text).writerows([("student", "name", "email"), *rows])
+    roster = put(tmp_path / "class.csv", text.getvalue().encode())
+    for number in range(2):  # written, read, and written again
+        put(tmp_path / str(number) / "-rf" / f"{LESSON}.ipynb")
+        collect(classroom, [tmp_path / str(number)], roster, replace=True)
+        written = list(csv.reader(io.StringIO(classroom.roster.read_text("utf-8-sig"), newline="")))
+        assert not [cell for row in written for cell in row if cell[:1] and cell[0] in "=+-@＝＋－＠\t\r"]
+        people = read_people(classroom)
+        assert {row["original"] or student for student, row in people.items()} == set(FORMULAS)
+        assert {row["email"] for row in people.values()} == set(FORMULAS)
+    assert people["-rf"]["original"] == ""
+    # A tab is no part of a folder's name at its end, but may be written in a cell.
+    write_roster(classroom, [{"student": "s", "original": "\t=1"}])
+    assert read_people(classroom)["s"]["original"] == "\t=1"
+    assert "\n\t" not in classroom.roster.read_text("utf-8-sig") and "'\t=1" in classroom.roster.read_text("utf-8-sig")

@@ -111,3 +111,21 @@ def test_no_control_characters_in_tables():
     text = to_csv([Row(evil, LESSON, "s", 0, 1, "error", "", evil)])
     text += lms.moodle([], {}) + lms.canvas([Row("s", LESSON, "s", 0, 1, "error", "", "")], {"s": {"name": evil}})
     assert all(c.isprintable() or c in "\r\n" for c in text) and "\\x1b" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [("-rf", "-rf"), ("+86-138", "+86-138"), ("-a@b.cn", "-a@b.cn"), ("=A1", "'=A1"), ("+cmd|calc", "'+cmd|calc"),
+     ("-1+1", "'-1+1"), ("＝1", "'＝1"), ("@x", "'@x")],
+)  # fmt: skip
+def test_ids_stay_what_the_platform_knows_unless_they_could_do_harm(given, written):
+    lines = [Row("s", LESSON, "s", 0, 1, "graded", "", "")]
+    person = {"name": "-rf", "original": given, "email": given, "lms_id": given, "login": given}
+    moodle, canvas = (table(form(lines, {"s": person}))[-1] for form in (lms.moodle, lms.canvas))
+    assert moodle[:3] == [written, "'-rf", written] and canvas[:4] == ["'-rf", written, written, written]
+
+
+@pytest.mark.parametrize("lead", "=+-@＝＋－＠\t")
+def test_no_cell_of_the_report_is_a_formula(lead):
+    row = table(to_csv([Row(f"{lead}1", LESSON, "s", 0, 1, "graded", "", f"{lead}1")]))[1]
+    assert row[0] == row[-1] == ("1" if lead == "\t" else f"'{lead}1")
