@@ -246,7 +246,9 @@ def around_students(found: list[Member], is_folder: bool, alone: bool, roster: P
     while len(below) == 1 and not (is_folder and alone):
         chain = [*chain, *below]
         below = below_of(chain, inside)
-    people = set().union(*(meant for name in below if len(meant := roster.meant(name)) == 1))
+    flat = {without_lesson(m.name.stem, lesson) for parts, m, lesson in inside if parts == own}
+    people, by_files = roster.each_meant(below), roster.each_meant(flat)
+    people |= by_files if len(by_files) > 1 else set()
     known = next((i for i, name in enumerate(chain) if len(roster.meant(name)) == 1), len(chain))
     several = len(below) > 1 and (alone or len(set().union(*below.values())) < sum(map(len, below.values())))
     if len(people) < 2 and known < len(chain):
@@ -254,7 +256,6 @@ def around_students(found: list[Member], is_folder: bool, alone: bool, roster: P
     if people or several or any(CANVAS.match(m.name.name) or MOODLE.match(m.name.name) for _, m, _ in inside):
         return chain
     if is_folder:
-        flat = {without_lesson(m.name.stem, lesson) for parts, m, lesson in inside if parts == own}
         return own if alone or (len(flat) > 1 and "" not in flat) else []
     return own if alone and inside and all(len(parts) > 1 for parts, *_ in inside) else []
 

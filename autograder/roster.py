@@ -6,6 +6,7 @@ import io
 import os
 import re
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.course import Classroom
@@ -170,6 +171,10 @@ class People:
             return {student for student in ids if len(student) >= 4}
         named = ids.union(*(some & ids or some for some in holders))
         return named if ids else named.union(*(other_numbers(student, text) for student in named))
+
+    def each_meant(self, texts: Iterable[str]) -> set[str]:
+        """Everybody who is certainly meant by one of the texts."""
+        return set().union(*(meant for text in texts if len(meant := self.meant(text)) == 1))
 
 
 def as_compared(text: str) -> str:

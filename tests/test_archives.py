@@ -16,6 +16,7 @@ from test_collect import at, placed, put
 
 from autograder import archives, cli
 from autograder.collect import collect
+from autograder.course import Classroom
 from autograder.roster import read_people
 from rmslab.checks import LESSONS
 
@@ -393,10 +394,11 @@ def test_a_single_source_that_the_roster_knows(how, tmp_path, classroom):
     name = "李芳.zip" if how == "zip" else "李芳"
     collect(classroom, sources(tmp_path, {name: {f"作业/{FILE}": WORK}}), roster)
     assert set(placed(classroom)) == of("2024101")
-    people = {f"2024103/{FILE}": WORK, f"李芳/{FILE}": WORK}  # packed by one of them
-    (tmp_path / "again").mkdir()
-    collect(classroom, [*sources(tmp_path / "again", {name: people})], roster)
-    assert set(placed(classroom)) == of("2024101", "2024103")
+    for number, form in enumerate(("{}/x.ipynb", "{}_04-implementation.ipynb")):  # packed by one of them
+        people = {form.format(student).replace("x.ipynb", FILE): WORK for student in ("2024103", "李芳")}
+        room = Classroom(tmp_path / f"room-{number}")
+        collect(room, sources(tmp_path / str(number), {name: people}), roster)
+        assert set(placed(room)) == of("2024101", "2024103")
 
 
 def test_one_name_in_two_sources_is_not_taken_for_one_person(tmp_path, classroom):
