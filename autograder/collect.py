@@ -57,6 +57,10 @@ class Collected:
     strange: bool = False
 
 
+ANY_CLASS = Path()
+"""In place of a source: one whose folders are named after students."""
+
+
 @dataclass(frozen=True)
 class HandIn:
     """One notebook whose student and lesson are known."""
@@ -214,7 +218,8 @@ def unwrapped(
     """The members of a source without the folders around all students; and what tells them from others'.
 
     Of one name in two sources nobody knows whether it is one person, but beside each other (``a.zip`` and
-    ``a/``, ``a-04.ipynb`` and ``a-04 (1).ipynb``) it is the same name.
+    ``a/``, ``a-04.ipynb`` and ``a-04 (1).ipynb``), and in two classes laid out as
+    ``<student>/<lesson>/<lesson>.ipynb``, it is the same name.
     """
     found = [
         (changed(member, name=composed(member.name.with_name(plain(member.name.name)))), shown)
@@ -224,8 +229,10 @@ def unwrapped(
     alone = len(sources) == 1 or (source.is_dir() and len(others) == 1)
     around = around_students([member for member, _ in found], source.is_dir(), alone, roster)
     place = Path(os.path.abspath(source))
+    named = {without(m.name, around).parts[0] for m, _ in found if m.name.parent.name in LESSONS}
+    origin = ANY_CLASS if around and len(named) > 1 else place if around else place.parent
     for member, shown in found:
-        yield changed(member, name=without(member.name, around)), shown, place if around else place.parent
+        yield changed(member, name=without(member.name, around)), shown, origin
 
 
 def composed(name: PurePosixPath) -> PurePosixPath:

@@ -490,3 +490,12 @@ def test_the_roster_is_safe_to_open_and_reads_as_it_was(tmp_path, classroom):
     write_roster(classroom, [{"student": "s", "original": "\t=1"}])
     assert read_people(classroom)["s"]["original"] == "\t=1"
     assert "\n\t" not in classroom.roster.read_text("utf-8-sig") and "'\t=1" in classroom.roster.read_text("utf-8-sig")
+
+
+def test_two_weeks_of_one_class_are_attempts(tmp_path, classroom):
+    """Laid out as this course lays out a class, the folders are people, in whichever source they are."""
+    for week in ("第一周", "第二周"):
+        for student in ("alice", "bob"):
+            put(tmp_path / week / student / LESSON / f"{LESSON}.ipynb", WORK)
+    done = collect(classroom, [tmp_path / "第一周", tmp_path / "第二周"])
+    assert not done.left and sorted(classroom.students()) == ["alice", "bob"]
