@@ -1,7 +1,8 @@
 """What runs inside a child: one student's cells, then the master's test cells as collectors of evidence.
 
-A job is ``{"cells": [{"id", "source", "stub"?}], "memory": MB}``, the stub being the cell as released; what
-comes out are events, one JSON document a line.
+A job is ``{"cells": [{"id", "source", "stub"?, "keeps"?}], "memory": MB}``, the stub being the cell as
+released, and the keeps the steps that ask for what it defines; what comes out are events, one JSON document a
+line.
 After the student's cells the child asks for the steps: ``{"cells": [{"id", "source", "step"}],
 "inputs": {step: …}}`` in one line. It knows no seed, no reference result and no other student.
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 from rmslab import evidence
 from rmslab.checks import STEPS
-from rmslab.engine import observe
+from rmslab.engine import answers, differ, observe
 from rmslab.shell import Shell
 
 MAX_FILE = 64 * 2**20
@@ -118,7 +119,7 @@ def run(tasks: int, results: int) -> None:
     shell = Shell.instance()
     sys.path.insert(0, "")  # as in a notebook: modules that a cell has written can be imported
     limit(job["memory"])
-    room, lent = MAX_SHOWN, {}
+    room, lent, kept = MAX_SHOWN, {}, {}
     for cell in job["cells"]:
         emit(event="start", id=cell["id"])
         outputs, room = within(room, shell.run(cell["source"]))
@@ -127,6 +128,9 @@ def run(tasks: int, results: int) -> None:
             os._exit(71)
         if "stub" in cell:  # later cells may mention what this one should have defined
             lent |= lend(cell["stub"], shell.user_ns)
+        for step in cell.get("keeps", ()):
+            own = {name: it for name, it in shell.user_ns.items() if name not in lent or lent[name] is not it}
+            kept[step] = answers(step, own)
     for name, value in lent.items():  # a step must not take it for an answer
         if shell.user_ns.get(name) is value:
             del shell.user_ns[name]
@@ -134,8 +138,12 @@ def run(tasks: int, results: int) -> None:
     steps = json.loads(stream.readline())
     for cell in steps["cells"]:
         emit(event="start", id=cell["id"])
-        observed, printed = run_step(cell, shell.user_ns, steps["inputs"])
-        emit(event="evidence", id=cell["id"], evidence=observed, output=printed)
+        own = kept.get(cell["step"], {})
+        observed, printed = run_step(cell, shell.user_ns | own, steps["inputs"])
+        later = {}
+        if differ(own, shell.user_ns):
+            later = {"later": run_step(cell, shell.user_ns, steps["inputs"])[0]}
+        emit(event="evidence", id=cell["id"], evidence=observed, output=printed, **later)
     emit(event="done")
 
 

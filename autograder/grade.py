@@ -143,8 +143,10 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
             return whole(step, transcript.fatal[cell])
     if step.id not in transcript.evidence:
         return whole(step, "crashed")
-    observed = transcript.evidence[step.id]
-    verdict = judge_once(step, lesson, observed)
+    seen = [source[step.id] for source in (transcript.evidence, transcript.later) if step.id in source]
+    judged = [judge_once(step, lesson, observed) for observed in seen]
+    best = max(range(len(seen)), key=lambda i: judged[i].points)  # the first of equals
+    observed, verdict = seen[best], judged[best]
     broken = next((o for o in transcript.outputs.get(answer, ()) if o.get("output_type") == "error"), None)
     if broken and evidence.is_error(observed):  # the answer's own error says more than the name it left unset
         verdict = unfinished(step, answer, rebuilt, broken)

@@ -9,6 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+"""Where a tag would begin; a space after it makes it a sign, in formulas and code as well."""
 ATTACHED = re.compile(r"(?:attachment:)+([^\s)]*)")
 LINK = re.compile(r"\]([(:])(?!\s*(?:https?://|#|attachment:))")
 """The middle of a Markdown link or picture that leads anywhere but to a web page, or to what came with it."""
@@ -46,7 +47,7 @@ def write(cell: NotebookNode, text: str, given: dict[str, dict[str, str]]) -> No
         number = numbers.get(link[1]) or numbers.get(unquote(link[1]))
         return f"attachment:picture-{number}" if number else f"attachment {link[1]}"
 
-    text = ATTACHED.sub(renamed, TAG.sub("&lt;", text))
+    text = ATTACHED.sub(renamed, TAG.sub("< ", text))
     cell.source = LINK.sub(r"] \1", text)
     if given:
         cell.attachments = nbformat.from_dict({f"picture-{numbers[name]}": given[name] for name in given})

@@ -4,6 +4,7 @@ Test cells, tags, metadata and kernelspec always come from the master. Solution 
 else by what they define, else by likeness. Other code the student wrote is kept and run, without metadata.
 """
 
+import ast
 import contextlib
 import copy
 import difflib
@@ -32,6 +33,7 @@ MAX_CANDIDATES = 40
 MAX_SPLIT = 200_000
 """Characters of a cell that is still looked at line by line."""
 DEFINITIONS = re.compile(r"^(?:(?:async )?def|class) +(\w+)|^(\w+) *(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+HAN = re.compile(r"[\u4e00-\u9fff]")
 ASCII = bytes(range(128))
 NOT_RUN = "实验单元格里写了新的定义，而评分不运行实验：作答要用的函数，请写在作答单元格里。"
 LOST = "\ufffd"
@@ -199,19 +201,20 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
             continue
         name = cell.metadata.nbgrader.grade_id
         i = _find_solution(cell, notebook, given, place, used, notes)
-        if i is None:
-            notes.append(f"没有找到作答单元格 {name}，按未作答处理。")
-            blank.add(name)
-            continue
-        answers[name] = i
-        parts = [i] if cell.cell_type == "code" else _text_parts(cell, i, given, place, notes)
-        used |= {i, *parts}
-        if all(_same(given[part], cell) for part in parts):
-            blank.add(name)
         if cell.cell_type == "code":
-            cell.source = given[i]["source"]
+            written = _write_code(cell, i, given, used, notes)
         else:
+            parts = _text_parts(cell, i, notebook, given, place, used, notes)
+            written = bool(parts)
+            used.update(parts)
             _write_text(cell, [given[part] for part in parts], notes)
+        if i is not None:
+            answers[name] = i
+            used.add(i)
+        if not written:
+            blank.add(name)
+            if i is None:
+                notes.append(f"没有找到作答单元格 {name}，按未作答处理。")
 
     edited = [
         cell.id for cell in notebook.cells
@@ -226,25 +229,58 @@ def rebuild(master: NotebookNode, data: bytes) -> Rebuilt:
     return Rebuilt(notebook, frozenset(blank), tuple(notes))
 
 
+def _write_code(cell: NotebookNode, i: int | None, given: list[dict], used: set[int], notes: list[str]) -> bool:
+    """Put the submitted cell ``i`` in place of ``cell``; whether anything was written there."""
+    name, wanted, asked = cell.metadata.nbgrader.grade_id, _defines(cell.source), _essence(cell.source)
+    if i is not None:
+        cell.source = given[i]["source"]
+    elif wanted and any(wanted <= given[k]["names"] and given[k]["type"] in ("code", None) for k in used):
+        notes.append(f"作答单元格 {name} 并进了另一个作答单元格，用那里写的。")
+        cell.source = ""
+    written = _essence(cell.source) != asked
+    if not written and any(g["type"] == "markdown" and wanted and wanted <= g["names"] for g in given):
+        notes.append(f"作答 {name} 的代码写在文字单元格里，没有运行，请人工查看。")
+    return written
+
+
 def _text_parts(
-    cell: NotebookNode, i: int, given: list[dict], place: dict[str, int], notes: list[str]
-) -> list[int]:
-    """Cell ``i``, others of its name, and new ones right below: a person reads whatever was written there."""
+    cell: NotebookNode, i: int | None, notebook: NotebookNode, given: list[dict], place: dict[str, int],
+    used: set[int], notes: list[str],
+) -> list[int]:  # fmt: skip
+    """Cell ``i``, others of its name and new ones right below; where nothing is written there, text elsewhere.
+
+    A person reads it, and sees better than any rule whether it is an answer.
+    """
     name = cell.metadata.nbgrader.grade_id
-    parts = sorted({i, *(k for k, g in enumerate(given) if name in (g["grade_id"], g["id"]))})
+    parts = sorted({k for k, g in enumerate(given) if k == i or name in (g["grade_id"], g["id"])})
     standing = set(place.values()) - set(parts)
-    for k in range(parts[-1] + 1, len(given)):
-        if k in standing or given[k]["type"] != "markdown":
+    for k in range(parts[-1] + 1 if parts else len(given), len(given)):
+        if k in standing or not (given[k]["type"] == "markdown" or _is_prose(given[k])):
             break
         parts.append(k)
     worked = [k for k in parts if given[k]["lines"] and not _same(given[k], cell)]
+    if not worked:
+        as_released = {place[c.id] for c in notebook.cells if c.id in place and _same(given[place[c.id]], c)}
+        free = [k for k in range(len(given)) if k not in used | as_released and k not in parts]
+        worked = [k for k in free if given[k]["type"] == "markdown" and given[k]["lines"]]
     different = list({tuple(given[k]["lines"]): k for k in reversed(worked)}.values())[::-1]
-    if len(different) > 1 or different not in ([], [i]):
-        notes.append(f"文字作答 {name} 不止写在原来的单元格里，已合在一起。")
-    return different or [i]
+    if different not in ([], [i]):
+        notes.append(f"文字作答 {name} 不止写在原来的单元格里，或写在别处；都放到一起了。")
+    return different
+
+
+def _is_prose(submitted: dict[str, Any]) -> bool:
+    """Whether a code cell holds words: a new cell is a code cell until somebody changes that."""
+    try:
+        ast.parse(submitted["source"])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return HAN.search(submitted["source"]) is not None and not submitted["names"]
+    return False
 
 
 def _write_text(cell: NotebookNode, parts: list[dict[str, Any]], notes: list[str]) -> None:
+    if not parts:
+        return
     pictures: dict[str, dict[str, str]] = {}
     for part in parts:
         pictures |= prose.pictures(part["attachments"])
@@ -378,9 +414,10 @@ def _insert_extras(
         if i in used or submitted["type"] not in ("code", None) or not submitted["source"].strip():
             continue
         name = _text(submitted["grade_id"])
-        if name in named and _is_copy(submitted, named[name]):
+        earlier = i < answers.get(name, 0)
+        if name in named and _is_copy(submitted, named[name], earlier):
             continue
-        if i < answers.get(name, 0) and named[name].cell_type == "code":
+        if earlier and named[name].cell_type == "code":
             piece = nbformat.v4.new_code_cell(submitted["source"], id=f"piece-{i}")
             before.setdefault(named[name].id, []).append(piece)
             continue
@@ -406,6 +443,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_copy(submitted: dict[str, Any], cell: NotebookNode) -> bool:
-    """Whether a submitted cell that bears the name of ``cell`` is another version of it."""
-    return not is_solution(cell) or bool(_defines(cell.source) & submitted["names"])
+def _is_copy(submitted: dict[str, Any], cell: NotebookNode, earlier: bool) -> bool:
+    """Whether a submitted cell that bears the name of ``cell`` is another version of it.
+
+    Not where ``cell`` makes a name anew from what an ``earlier`` one made: ``class A(A)``, ``a = dict(a)``.
+    """
+    shared = _defines(cell.source) & submitted["names"]
+    anew = (rf"^(?:class +{name} *\(.*|{name} *=.*)\b{name}\b" for name in shared if earlier)
+    again = any(re.search(pattern, cell.source, re.MULTILINE) for pattern in anew)
+    return not is_solution(cell) or (bool(shared) and not again)

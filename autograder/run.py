@@ -49,6 +49,7 @@ class Transcript:
     Attributes:
         outputs: nbformat outputs by cell id.
         evidence: by step id, as the child sent it (not to be trusted).
+        later: the same of what the names stand for at the notebook's end, where that is something else.
         printed: what student code printed during each step's probe.
         fatal: cell id or step id → ``timeout``, ``memory`` or ``crashed``.
         protections: what stood between the student's code and this machine.
@@ -56,6 +57,7 @@ class Transcript:
 
     outputs: dict[str, list] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
+    later: dict[str, Any] = field(default_factory=dict)
     printed: dict[str, str] = field(default_factory=dict)
     fatal: dict[str, str] = field(default_factory=dict)
     protections: str = ""
@@ -353,6 +355,8 @@ class Pool:
                     step = step_of[event["id"]]
                     into.evidence[step] = event["evidence"]
                     into.printed[step] = str(event["output"])[:4000]
+                    if event["later"] is not None:
+                        into.later[step] = event["later"]
         return None, "crashed"
 
 
@@ -413,8 +417,12 @@ def _close_there() -> None:
 def jobs(
     notebook: NotebookNode, stubs: dict[str, str] | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The student's cells in order, then the master's test cells. Experiments are left out."""
+    """The student's cells in order, then the master's test cells. Experiments are left out.
+
+    The last answer above a test cell keeps what it defines for that step.
+    """
     code, steps = [], []
+    answer: dict[str, Any] = {}
     for cell in notebook.cells:
         if cell.cell_type != "code" or "experiment" in cell.metadata.get("tags", []):
             continue
@@ -422,6 +430,8 @@ def jobs(
         job = {"id": cell.id, "source": cell.source}
         if marks.get("grade") and not marks.get("solution"):
             steps.append(job | {"step": marks["grade_id"]})
+            answer.setdefault("keeps", []).append(marks["grade_id"])
         else:
             code.append(job | ({"stub": stubs[cell.id]} if stubs and cell.id in stubs else {}))
+            answer = code[-1] if marks.get("solution") else answer
     return code, steps

@@ -175,7 +175,7 @@ class Job:
         elif kind == "outputs":
             write_frame(out, {"event": kind, "id": name, "outputs": event.get("outputs")})
         elif kind == "evidence":
-            observed = {key: event.get(key) for key in ("evidence", "output")}
+            observed = {key: event.get(key) for key in ("evidence", "output", "later")}
             write_frame(out, {"event": kind, "id": name, **observed})
         elif kind == "ready":
             write_frame(out, {"event": kind})

@@ -5,6 +5,7 @@ student's code and :func:`judge` in its own process, on inputs that nobody has s
 """
 
 import contextlib
+import copy
 import json
 import re
 from collections.abc import Iterator
@@ -49,6 +50,32 @@ def find(step_id: str) -> Step:
         return STEPS[step_id]
     except KeyError:
         raise LookupError(f"没有叫 {step_id!r} 的步骤。可用的步骤：{'、'.join(STEPS)}") from None
+
+
+def answers(step_id: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """What a step asks for, as it is now: further down, a name may be used for something else."""
+    names = STEPS[step_id].arguments if step_id in STEPS else ()
+    return {name: _copied(namespace[name]) for name in names if name in namespace}
+
+
+def _copied(value: Any) -> Any:
+    """Collections as they are now, anything else itself."""
+    if type(value) in (dict, list, tuple, set):
+        with contextlib.suppress(Exception):
+            return copy.deepcopy(value)
+    return value
+
+
+def differ(kept: dict[str, Any], namespace: dict[str, Any]) -> bool:
+    """Whether any of the :func:`answers` kept is no longer what its name stands for."""
+    for name, value in kept.items():
+        now = namespace.get(name)
+        try:
+            if not (now is value or (type(value) in (dict, list, tuple, set) and now == value)):
+                return True
+        except Exception:
+            return True
+    return False
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from conftest import (
     ROOT,
     answered,
     as_bytes,
+    code_cell,
     command,
     find,
     hand_in,
@@ -854,19 +855,43 @@ def test_added_cells_that_kill_as_well_use_up_no_try():
 GEOMETRY = "03-geometry"
 
 
-def grade_geometry(*answers: tuple[str, str], timeout: float = 20) -> dict[str, results.StepResult]:
-    """Lesson 03, solved but for some answers (grade_id, source): the automatic steps by name."""
-    notebook = answered(GEOMETRY)
-    for name, text in answers:
-        find(notebook, f"geometry-{name}-answer")["source"] = text
-    graded_master, steps = gradebook.master(COURSE, GEOMETRY), tuple(steps_of(GEOMETRY))
+def grade_notebook(name: str, notebook: dict, timeout: float = 20) -> dict[str, results.StepResult]:
+    """The automatic steps of a lesson by name."""
+    steps = tuple(steps_of(name))
     inputs = {step.id: step.inputs("hidden") for step in steps}
-    lesson = grader.Lesson(GEOMETRY, graded_master, steps, inputs, "")
+    lesson = grader.Lesson(name, gradebook.master(COURSE, name), steps, inputs, "")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "in.ipynb"
         path.write_bytes(as_bytes(notebook))
         found = grader.grade_one(POOL[0], lesson, "s", path, "", timeout, 2000)
-    return {step.step.removeprefix("geometry-"): step for step in found.steps if step.status != "needs_manual"}
+    return {step.step.partition("-")[2]: step for step in found.steps if step.status != "needs_manual"}
+
+
+def grade_geometry(*answers: tuple[str, str], timeout: float = 20) -> dict[str, results.StepResult]:
+    """Lesson 03, solved but for some answers (grade_id, source)."""
+    notebook = answered(GEOMETRY)
+    for name, text in answers:
+        find(notebook, f"geometry-{name}-answer")["source"] = text
+    return grade_notebook(GEOMETRY, notebook, timeout)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+@pytest.mark.parametrize("use", ["{name} = [-1, 1, -1, 1]", "{name} = print", "del {name}"])
+def test_names_may_be_used_again_below_their_check(lesson, use):
+    notebook = answered(lesson)
+    names = sorted({name for step in steps_of(lesson) for name in step.arguments})
+    notebook["cells"] += [code_cell(use.format(name=name)) for name in names]
+    assert lost(grade_notebook(lesson, notebook)) == {}
+
+
+def test_an_answer_mended_below_its_check_counts():
+    notebook = with_class((NORM_LINE, NORM_LINE + "\n        return x"))
+    assert lost(grade_notebook(LESSON, notebook))
+    notebook["cells"].append(code_cell(source(find(answered(), "rmsnorm-class"))))
+    assert lost(grade_notebook(LESSON, notebook)) == {}
+    literals = answered("02-hand-calculation")
+    literals["cells"].append(code_cell("yu.clear(); mao['mean'] = 7"))
+    assert lost(grade_notebook("02-hand-calculation", literals)) == {}
 
 
 def lost(found: dict[str, results.StepResult]) -> dict[str, str]:

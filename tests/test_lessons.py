@@ -60,6 +60,15 @@ def test_check_of_solved_lesson(lesson, tmp_path):
 
 
 @graded_lessons
+def test_names_may_be_used_again_below_their_check(lesson, tmp_path):
+    notebook = answered(lesson)
+    names = sorted({name for step in steps_of(lesson) for name in step.arguments})
+    notebook["cells"] += [code_cell(f"{name} = [-1, 1, -1, 1]") for name in names]
+    done = check(put(tmp_path, notebook, f"{lesson}.ipynb"))
+    assert {sign for sign, _, _ in table(done.stdout).values()} == {"✓"}
+
+
+@graded_lessons
 def test_check_of_untouched_lesson(lesson, tmp_path):
     done = check(put(tmp_path, released(lesson), f"{lesson}.ipynb"))
     assert done.returncode == 1

@@ -201,14 +201,68 @@ def test_a_text_answer_in_more_than_one_cell(named, placeholder):
     kept = next(c for c in rebuilt.notebook.cells if c.id == name)
     want = "第二句。\n\n第三句。"
     assert kept.source == ("第一句。\n\n" + want if placeholder == "worked" else want)
-    assert name not in rebuilt.blank and any("合在一起" in note for note in rebuilt.notes)
+    assert name not in rebuilt.blank and any("放到一起" in note for note in rebuilt.notes)
 
 
-def test_a_text_answer_not_written_is_blank():
+@pytest.mark.parametrize("emptied", [False, True])
+def test_a_text_answer_not_written_is_blank(emptied):
     lesson, name = "03-geometry", "geometry-explain"
     work = answered(lesson)
-    find(work, name)["source"] = source(find(released(lesson), name))
+    find(work, name)["source"] = "" if emptied else source(find(released(lesson), name))
     assert made(work, lesson).blank == {name}
+
+
+@pytest.mark.parametrize("where", ["above", "at the end", "in the question", "in a code cell below", "alone"])
+def test_a_text_answer_elsewhere_reaches_a_person(where):
+    lesson, name, text = "03-geometry", "geometry-explain", "减均值是投影，除以长度是拉到球面上。"
+    work = answered(lesson)
+    cell = find(work, name)
+    cell["source"] = source(find(released(lesson), name))
+    new = {"cell_type": "markdown", "metadata": {}, "source": text, "id": "new"}
+    place = work["cells"].index(cell)
+    if where == "above":
+        work["cells"].insert(place, new)
+    elif where == "in the question":
+        above = next(c for c in reversed(work["cells"][:place]) if c["cell_type"] == "markdown")
+        above["source"] = source(above) + "\n\n" + text
+    elif where == "in a code cell below":
+        work["cells"].insert(place + 1, code_cell(text) | {"id": "new"})
+    else:
+        work["cells"].append(new)
+    if where == "alone":
+        work["cells"].remove(cell)
+    rebuilt = made(work, lesson)
+    kept = next(c for c in rebuilt.notebook.cells if c.id == name)
+    assert text in kept.source and name not in rebuilt.blank and not extras(rebuilt)
+    assert any(name in note and "别处" in note for note in rebuilt.notes)
+
+
+def test_signs_in_formulas_and_code_stay_signs():
+    lesson, name = "03-geometry", "geometry-explain"
+    work = answered(lesson)
+    find(work, name)["source"] = "$a<b$，`if a<b:`，$$\\mu<n$$"
+    page = HTMLExporter().from_notebook_node(made(work, lesson).notebook)[0]
+    assert "$a&lt; b$" in page and "if a&lt; b:" in page and "&amp;lt;" not in page
+
+
+def test_answers_merged_into_one_cell():
+    """Two cells and the check between them, merged by the editor: what is written there counts for both."""
+    lesson = "03-geometry"
+    work = answered(lesson)
+    first, second = find(work, "geometry-project-answer"), find(work, "geometry-sphere-answer")
+    first["source"] = source(first) + "\n\n" + source(second)
+    work["cells"].remove(second)
+    rebuilt = made(work, lesson)
+    assert not rebuilt.blank and any("并进了" in note for note in rebuilt.notes)
+    assert [c.source for c in rebuilt.notebook.cells if c.id == "geometry-sphere-answer"] == [""]
+
+
+def test_code_in_a_text_cell_is_said(notebook):
+    cell = find(notebook, ANSWER)
+    notebook["cells"].append({"cell_type": "markdown", "metadata": {}, "source": f"```python\n{WRITTEN}\n```"})
+    cell["source"] = source(find(released(), ANSWER))
+    rebuilt = made(notebook)
+    assert rebuilt.blank == {ANSWER} and any("文字单元格" in note for note in rebuilt.notes)
 
 
 @pytest.mark.parametrize("front", ["import math", "def rms(x): return x", "class Base: pass", "%matplotlib inline"])
@@ -223,6 +277,15 @@ def test_an_answer_that_was_split_is_run_piece_by_piece(front, notebook):
     assert rebuilt.notebook.cells[position - 1].source == front
     assert any("拆成" in note for note in rebuilt.notes) and not any("出现了" in note for note in rebuilt.notes)
     nbformat.validate(rebuilt.notebook)
+
+
+def test_an_answer_that_builds_on_its_own_front(notebook):
+    cell = find(notebook, ANSWER)
+    front, rest = source(cell), "class RMSNorm(RMSNorm):\n    pass"
+    cell["source"] = rest
+    notebook["cells"].insert(notebook["cells"].index(cell), cell | {"source": front, "id": "front"})
+    rebuilt = made(notebook)
+    assert answer(rebuilt) == rest and front in sources(rebuilt)
 
 
 def test_an_answer_of_two_functions_split_between_them():
