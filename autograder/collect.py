@@ -119,7 +119,7 @@ def collect(
             places = "、".join(map(str, sources))
             raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径。")
         handed_in: list[HandIn] = []
-        whose = Whose([member for member, *_ in found], pattern, everybody)
+        whose = Whose([(member, shown) for member, shown, _ in found], pattern, everybody)
         for member, shown, source in found:
             if member.reason:
                 done.left.append((shown, member.reason))
@@ -330,19 +330,16 @@ def lesson_of(relative: PurePath, path: Path) -> str | None:
 class Whose:
     """Tells a student's id from where a notebook lay, knowing the roster and the rest of the download."""
 
-    def __init__(self, found: list[Member], pattern: re.Pattern | None, people: dict[str, dict[str, str]]):
+    def __init__(
+        self, found: list[tuple[Member, Path]], pattern: re.Pattern | None, people: dict[str, dict[str, str]]
+    ):
         self.pattern = pattern
         self.by_lms = {row["lms_id"]: student for student, row in people.items() if row.get("lms_id")}
         self.roster = People(people)
-        # Two people of one name: Moodle's number tells them apart, though only within this hand-in.
-        numbers: dict[str, set[str]] = {}
-        for member in found:
-            if match := _moodle(member.name):
-                numbers.setdefault(match["name"], set()).add(match["id"])
-        self.shared = {name for name, ids in numbers.items() if len(ids) > 1}
+        self.shared = shared_names(found)
         # A folder that is nobody's and has several people in it is a class, not a student.
         below: dict[str, set[str]] = {}
-        for member in found:
+        for member, _ in found:
             first, *rest = [*folders(member.name), member.name.name]
             if rest and not self.roster.meant(first):
                 below.setdefault(first, set()).update(self._first_meant(rest))
@@ -354,8 +351,9 @@ class Whose:
             match = self.pattern.search(relative.as_posix())
             return self._one(match["student"].strip() if match and match["student"] else "")
         if match := _moodle(relative):
-            name, number = match["name"], match["id"]
-            return f"{name}_{number}" if name in self.shared else self._one(name.strip())
+            name = match["name"].strip()
+            several = name in self.shared or len(self.roster.meant(name)) > 1
+            return f"{name}_{match['id']}" if several else self._one(name)
         if match := CANVAS.match(relative.name):
             return self.by_lms.get(match["id"]) or self._one(f"{match['name']}_{match['id']}")
         around = folders(relative)
@@ -388,6 +386,24 @@ def without_lesson(stem: str, lesson: str | None = None) -> str:
 
 def _moodle(relative: PurePath) -> re.Match | None:
     return next((match for part in relative.parts if (match := MOODLE.match(part))), None)
+
+
+def shared_names(found: list[tuple[Member, Path]]) -> set[str]:
+    """Names that one download from Moodle has twice: its number tells the two apart, in that download only.
+
+    An archive is one download. Into a folder several may have been unpacked, each of another lesson.
+    """
+    numbers: dict[tuple, set[str]] = {}
+    for member, shown in found:
+        if match := _moodle(member.name):
+            place = shown.absolute().parents[len(member.name.parts) - 1 - member.name.parts.index(match.string)]
+            packed = any(folder.is_file() for folder in (place, *place.parents))
+            is_book = kind(member.name.name) == "notebook" and member.path
+            lesson = lesson_of(member.name, member.path) if is_book and not packed else None
+            if packed or lesson:
+                key = (place, lesson, match["name"].strip())
+                numbers.setdefault(key, set()).add(match["id"])
+    return {name for (*_, name), ids in numbers.items() if len(ids) > 1}
 
 
 def recognise(member: Member, shown: Path, source: Path, whose: Whose, names: dict[str, str]) -> HandIn | str:

@@ -136,6 +136,57 @@ def test_a_download_from_moodle(how, tmp_path, classroom):
     assert len(done.other) == 1 and done.other[0].name.endswith("onlinetext.html")
 
 
+def downloads(folder: Path, how: str) -> list[Path]:
+    """One download from Moodle for each lesson: everybody has another number in each."""
+    for number, lesson in enumerate(LESSONS):
+        members = {
+            f"{name}_{3011 + 100 * number + i}_assignsubmission_file_/{lesson}.ipynb": f"{name} {lesson}".encode()
+            for i, name in enumerate(("褚云", "卫青", "蒋平"))
+        }
+        for name, data in members.items() if "zip" not in how else ():
+            put(folder / name if how == "one-folder" else folder / f"作业 {number}" / name, data)
+        if "zip" in how:
+            put(folder / f"RMSNorm-作业{number}-{number}.zip", zipped(members))
+    return [folder] if how in ("one-folder", "folder-of-zips", "folder-of-folders") else sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("how", ["zips", "folders", "one-folder", "folder-of-zips", "folder-of-folders"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_several_downloads_from_moodle_are_of_the_same_people(how, listed, tmp_path, classroom):
+    roster = put(tmp_path / "class.csv", "学号,姓名\n001,褚云\n002,卫青\n003,蒋平\n".encode()) if listed else None
+    done = collect(classroom, downloads(tmp_path / "in", how), roster)
+    ids = {"褚云": "001", "卫青": "002", "蒋平": "003"}
+    assert not done.left and not done.unknown and not done.earlier
+    assert placed(classroom) == {
+        at(ids[name] if listed else name, lesson): f"{name} {lesson}".encode() for name in ids for lesson in LESSONS
+    }
+
+
+@pytest.mark.parametrize("how", ["zips", "folders", "one-folder"])
+@pytest.mark.parametrize("listed", [0, 1, 2])
+def test_two_of_one_name_in_one_of_several_downloads_stay_apart(how, listed, tmp_path, classroom):
+    given = downloads(tmp_path / "in", how)
+    other = f"褚云_9_assignsubmission_file_/{LESSONS[0]}.ipynb"
+    if how == "zips":
+        with zipfile.ZipFile(given[0], "a") as archive:
+            archive.writestr(other, b"another")
+    else:
+        put(given[0] / other, b"another")
+    rows = "".join(f"00{i},褚云\n" for i in range(listed))
+    roster = put(tmp_path / "class.csv", f"学号,姓名\n010,卫青\n{rows}".encode()) if listed else None
+    done = collect(classroom, given, roster)
+    assert not done.left and not done.earlier and placed(classroom)[at("褚云_9", LESSONS[0])] == b"another"
+    numbers = {f"褚云_{3011 + 100 * number}" for number, _ in enumerate(LESSONS)}
+    assert {student for student, _ in done.placed if student.startswith("褚云")} == {*numbers, "褚云_9"}
+
+
+def test_two_listed_of_one_name_stay_apart_in_different_downloads(tmp_path, classroom):
+    roster = put(tmp_path / "class.csv", "学号,姓名\n001,褚云\n002,褚云\n010,卫青\n".encode())
+    done = collect(classroom, downloads(tmp_path / "in", "zips"), roster)
+    assert at("褚云_3011", LESSONS[0]) in placed(classroom) and at("褚云_3111", LESSONS[1]) in placed(classroom)
+    assert done.unknown["褚云_3011", LESSONS[0]] == ["001", "002"]
+
+
 CANVAS_ROSTER = """Student,ID,SIS User ID,SIS Login ID,Section,作业四 (99)
     Points Possible,,,,,30
 "Zhang, San",12345,2026001,zhang3,一班,
