@@ -103,6 +103,11 @@ def classroom_of(options: argparse.Namespace):
     return Classroom(options.classroom.resolve() if options.classroom else Course.find().root / "classroom")
 
 
+def listed(items: list[str], most: int = 10) -> str:
+    """The first of them in one line, and whether there are more."""
+    return "、".join(map(shown, items[:most])) + (" 等" if len(items) > most else "")
+
+
 def run_collect(options: argparse.Namespace) -> None:
     from autograder.collect import collect, legible
 
@@ -119,7 +124,8 @@ def run_collect(options: argparse.Namespace) -> None:
     if done.same and options.replace:
         print(f"另有 {len(done.same)} 份和收过的内容相同。")
     if done.earlier:
-        print(f"较早的 {sum(done.earlier.values())} 份留在 {classroom.root / 'earlier'}。")
+        whose = listed([f"{student} 的 {lesson}" for student, lesson in done.earlier])
+        print(f"较早的 {sum(done.earlier.values())} 份留在 {classroom.root / 'earlier'}：{whose}。")
     if done.other:
         print(f"另有 {len(done.other)} 个文件不是 notebook，没有收：")
         print("\n".join(f"  {shown(legible(str(path)))}" for path in done.other))

@@ -184,6 +184,16 @@ def test_two_files_of_one_student_at_once(tmp_path, classroom):
     assert [p.read_bytes() for p in (classroom.root / "earlier" / "s1" / LESSON).iterdir()] == [WORK + b"b"]
 
 
+def test_whose_earlier_attempts_were_kept_is_said(tmp_path, classroom, capsys):
+    for number in range(12):
+        for attempt in ("", " (1)") if number else ("",):
+            put(tmp_path / "in" / f"s{number:02}" / f"{LESSON}{attempt}.ipynb", WORK + attempt.encode())
+    assert cli.main(["collect", str(tmp_path / "in"), "--classroom", str(classroom.root)]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("较早的 11 份")]
+    assert all(f"s{number:02} 的 {LESSON}" in line for number in range(1, 11)) and line.endswith(" 等。")
+    assert "s00" not in line and "s11" not in line
+
+
 @pytest.mark.parametrize("kind", ["nothing", "only-text", "missing", "archive", "unknown-lesson", "no-student"])
 def test_what_cannot_be_placed_fails_in_chinese(kind, tmp_path, classroom, capsys):
     source = tmp_path / "in"
