@@ -132,6 +132,11 @@ def run_collect(options: argparse.Namespace) -> None:
     if done.solutions:
         print(f"有 {len(done.solutions)} 个是课程自带的解答（solutions/ 里的），不算学生的作业，没有收：")
         print("\n".join(f"  {shown(legible(str(path)))}" for path in done.solutions))
+    if done.steps:
+        print(
+            f"nbgrader 的课程文件夹里只收 submitted/，其余 {done.steps.total()} 个文件没有收"
+            f"（在 {listed(list(done.steps))}）。"
+        )
     if done.strange:
         print(f"名单里的人，这次一份也没有对上。请检查是不是这个班的名单（记在 {classroom.roster}）。")
     if done.unknown:

@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
@@ -26,8 +27,10 @@ CANVAS = re.compile(r"^(?P<name>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<hand_in>\d+)_(?
 """A file's name: name without spaces, perhaps LATE, the user's number, the hand-in's number."""
 ATTEMPT = re.compile(r"(?:-| ?\(|（)(\d{1,3})[)）]?$")
 """At the end of a name: "-1" from Canvas, "(1)" from a browser."""
-COURSE = re.compile(r"rmsnorm-course(-main|-master| ?\(\d+\))?|notebooks|work|solutions")
-"""Folders of the course, which students hand in as they are: they are nobody's name."""
+STEPS = ("source", "release", "submitted", "autograded", "feedback")
+"""Folders of an nbgrader course, beside each other."""
+COURSE = re.compile(r"rmsnorm-course(-main|-master| ?\(\d+\))?|notebooks|work|solutions|" + "|".join(STEPS))
+"""Folders of the course, which students hand in as they are, and of nbgrader: they are nobody's name."""
 
 
 @dataclass
@@ -40,6 +43,7 @@ class Collected:
         left: (path, reason) of notebooks and archives that were not placed.
         other: files that are no notebooks.
         solutions: the course's own solutions in a copy of the course that a student handed in.
+        steps: how many files lay in an nbgrader course beside ``submitted/``, by its folders.
         earlier: how many earlier attempts were kept beside the latest, by (student, lesson).
         same: pairs of which the same content was there already.
         unknown: pairs whose student is not on the roster, and whom of it the name might mean.
@@ -51,6 +55,7 @@ class Collected:
     left: list[tuple[Path, str]] = field(default_factory=list)
     other: list[Path] = field(default_factory=list)
     solutions: list[Path] = field(default_factory=list)
+    steps: Counter[str] = field(default_factory=Counter)
     earlier: dict[tuple[str, str], int] = field(default_factory=dict)
     same: list[tuple[str, str]] = field(default_factory=list)
     unknown: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -114,7 +119,7 @@ def collect(
     names = {safe: row["original"] for safe, row in known.items() if row.get("original")}
     with tempfile.TemporaryDirectory(prefix="rmsnorm-collect-") as scratch:
         reader, named = Reader(Path(scratch)), People(everybody)
-        found = [one for source in sources for one in unwrapped(source, sources, reader, named)]
+        found = [one for source in sources for one in unwrapped(source, sources, reader, named, done.steps)]
         if not any(kind(member.name.name) or member.reason for member, *_ in found):
             places = "、".join(map(str, sources))
             raise Problem(f"{places} 里没有任何 .ipynb 文件。请检查路径。")
@@ -213,9 +218,11 @@ def files(source: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def unwrapped(
-    source: Path, sources: list[Path], reader: Reader, roster: People
+    source: Path, sources: list[Path], reader: Reader, roster: People, steps: Counter[str]
 ) -> Iterator[tuple[Member, Path, Path]]:
     """The members of a source without the folders around all students; and what tells them from others'.
+
+    What an nbgrader course holds beside ``submitted/`` is counted in ``steps``.
 
     Of one name in two sources nobody knows whether it is one person, but beside each other (``a.zip`` and
     ``a/``, ``a-04.ipynb`` and ``a-04 (1).ipynb``), and in two classes laid out as
@@ -225,6 +232,10 @@ def unwrapped(
         (changed(member, name=composed(member.name.with_name(plain(member.name.name)))), shown)
         for member, shown in members(source, reader)
     ]
+    courses = nbgrader_courses([member for member, _ in found])
+    beside = [beside_submitted(member.name, courses) for member, _ in found]
+    steps.update(filter(None, beside))
+    found = [one for one, step in zip(found, beside, strict=True) if not step]
     others = [one for one in sources if one.is_dir() or kind(one.name) in ("zip", "tar")]
     alone = len(sources) == 1 or (source.is_dir() and len(others) == 1)
     around = around_students([member for member, _ in found], source.is_dir(), alone, roster)
@@ -233,6 +244,22 @@ def unwrapped(
     origin = ANY_CLASS if around and len(named) > 1 else place if around else place.parent
     for member, shown in found:
         yield changed(member, name=without(member.name, around)), shown, origin
+
+
+def nbgrader_courses(found: list[Member]) -> set[tuple[str, ...]]:
+    """Folders with ``submitted/`` and beside it a step of nbgrader that no student has."""
+    inside: dict[tuple[str, ...], set[str]] = {}
+    for parts in {member.name.parts[:-1] for member in found}:
+        for i, part in enumerate(parts):
+            if part in STEPS:
+                inside.setdefault(parts[:i], set()).add(part)
+    return {one for one, steps in inside.items() if "submitted" in steps and steps - {"submitted", "feedback"}}
+
+
+def beside_submitted(name: PurePosixPath, courses: set[tuple[str, ...]]) -> str:
+    """Which folder or file of one of these courses it is in, or nothing where it was submitted."""
+    within = (name.parts[len(one)] for one in courses if name.parts[: len(one)] == one)
+    return next((part for part in within if part != "submitted"), "")
 
 
 def composed(name: PurePosixPath) -> PurePosixPath:

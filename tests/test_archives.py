@@ -508,6 +508,42 @@ def test_a_student_hands_in_the_whole_course(wrapped, form, newer, tmp_path, cla
         assert f"{len(LESSONS)} 个是课程自带的解答" in capsys.readouterr().out
 
 
+NBGRADER = {
+    **{f"{step}/{LESSON}/{FILE}": b"{}" for step in ("source", "release")},
+    **{f"{step}/{s}/{LESSON}/{FILE}": s.encode() for step in ("submitted", "autograded") for s in ("alice", "bob")},
+    f"feedback/alice/{LESSON}/{LESSON}.html": b"", "feedback/alice/old.zip": b"PK", "gradebook.db": b"",
+    f"scratch/{FILE}": b"{}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["course", "course.zip", "wrapped.zip", "two"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_of_an_nbgrader_course_only_what_was_submitted_is_collected(name, listed, tmp_path, classroom, capsys):
+    wrapped = "phys101/" if name == "wrapped.zip" else ""
+    given = {name: {wrapped + place: data for place, data in NBGRADER.items()}}
+    given |= {"carol.zip": {FILE: b"carol"}} if name == "two" else {}
+    put(tmp_path / "class.csv", b"student\nalice\nbob\ncarol\n")
+    roster = ["--roster", str(tmp_path / "class.csv")] if listed else []
+    room = ["--classroom", str(classroom.root)]
+    assert cli.main(["collect", *map(str, sources(tmp_path, given)), *room, *roster]) == 0
+    students = ("alice", "bob", "carol") if name == "two" else ("alice", "bob")
+    assert placed(classroom) == {at(student): student.encode() for student in students}
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("nbgrader 的课程")]
+    assert f"其余 {len(NBGRADER) - 2} 个文件" in line and "release" in line and "gradebook.db" in line
+
+
+@pytest.mark.parametrize("step", ["source", "release", "submitted", "autograded", "feedback"])
+def test_a_step_of_nbgrader_is_no_student(step, tmp_path, classroom):
+    done = collect(classroom, sources(tmp_path, {"in": {f"{step}/{LESSON}/{FILE}": WORK, f"s1/{FILE}": WORK}}))
+    assert done.placed == [("s1", LESSON)] and len(done.left) == 1
+    members = {f"{step}/{s}/{LESSON}/{FILE}": WORK for s in ("s1", "s2")}
+    room = Classroom(tmp_path / "room")
+    collect(room, sources(tmp_path, {"all": members}))
+    assert set(placed(room)) == of("s1", "s2")
+    own = collect(classroom, sources(tmp_path, {"s3.zip": {f"{step}/{FILE}": WORK}}))
+    assert own.placed == [("s3", LESSON)] and not own.steps
+
+
 def test_a_folder_called_solutions_may_hold_work(tmp_path, classroom):
     done = collect(classroom, sources(tmp_path, {"s1.zip": {f"solutions/{FILE}": WORK}}))
     assert done.placed == [("s1", LESSON)] and not done.solutions
