@@ -121,8 +121,8 @@ def run_collect(options: argparse.Namespace) -> None:
         print(f"试运行：会收下 {len(done.placed)} 份，什么也没有写。")
     else:
         print(f"收下 {len(done.placed)} 份，放在 {classroom.root / 'submitted'}。")
-    if done.same and options.replace:
-        print(f"另有 {len(done.same)} 份和收过的内容相同。")
+    if done.same:
+        print(f"另有 {len(done.same)} 份已经收过，内容相同，没有再收。")
     if done.earlier:
         whose = listed([f"{student} 的 {lesson}" for student, lesson in done.earlier])
         print(f"较早的 {sum(done.earlier.values())} 份留在 {classroom.root / 'earlier'}：{whose}。")
@@ -150,11 +150,8 @@ def run_collect(options: argparse.Namespace) -> None:
             f"若是名单里的人，请改文件夹名，或用 --student-pattern。"
         )
     lines = [shown(f"  {legible(str(path))}：{reason}") for path, reason in done.left]
-    again = 0 if options.replace else len(done.same)
-    if again:
-        lines.append(f"  {again} 份已经收过，内容相同，没有再收。")
     if lines:
-        raise Problem("\n".join([f"有 {len(done.left) + again} 个文件没有收：", *lines]))
+        raise Problem("\n".join([f"有 {len(lines)} 个文件没有收：", *lines]))
 
 
 def run_grade(options: argparse.Namespace) -> None:

@@ -146,13 +146,14 @@ def test_empty_roster(data, tmp_path, classroom):
 
 
 def test_same_student_again(tmp_path, classroom):
-    """By the real command: exit 1, a reason in Chinese, and the old bytes untouched; --replace keeps them."""
+    """By the real command: the same work is in its place already. For other work: exit 1, a reason in Chinese,
+    and the old bytes untouched; --replace keeps them."""
     first, other = put(tmp_path / "in" / "s1" / f"{LESSON}.ipynb"), WORK + b"\n"
     collect(classroom, [tmp_path / "in"])
     ask = ("collect", tmp_path / "in", "--classroom", classroom.root)
 
     again = command(*ask)
-    assert again.returncode == 1 and "内容相同" in again.stderr
+    assert again.returncode == 0 and "内容相同" in again.stdout and not again.stderr
     first.write_bytes(other)
     again = command(*ask)
     assert again.returncode == 1 and "--replace" in again.stderr and HANZI.search(again.stderr)
@@ -438,12 +439,14 @@ def test_what_was_collected_before_is_said_in_one_line(tmp_path, classroom, caps
         put(tmp_path / "in" / student / f"{LESSON}.ipynb")
     ask = ["collect", str(tmp_path / "in"), "--classroom", str(classroom.root)]
     cli.main(ask)
-    put(tmp_path / "in" / "s3" / f"{LESSON}.ipynb", WORK + b"\n")
     capsys.readouterr()
+    assert cli.main(ask) == cli.main([*ask, "--dry-run"]) == 0
+    assert capsys.readouterr().out.count("另有 3 份已经收过，内容相同") == 2
+    put(tmp_path / "in" / "s3" / f"{LESSON}.ipynb", WORK + b"\n")
     assert cli.main(ask) == 1
-    said = capsys.readouterr().err
-    assert "有 3 个文件没有收" in said and len(said.splitlines()) == 3
-    assert "2 份已经收过，内容相同" in said and "s3" in said and "s1" not in said
+    said = capsys.readouterr()
+    assert "有 1 个文件没有收" in said.err and len(said.err.splitlines()) == 2
+    assert "另有 2 份已经收过，内容相同" in said.out and "s3" in said.err and "s1" not in said.err
 
 
 @pytest.mark.parametrize("first", ["NFC", "NFD"])
