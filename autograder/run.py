@@ -307,16 +307,16 @@ class Pool:
         """Take steps that have no evidence from runs without the cells that the student added."""
         from rmslab import evidence
 
-        steps = [s for s in steps if evidence.is_error(into.evidence.get(s["step"], {"error": {}}))]
+        def unsound(seen: Any) -> bool:
+            """Lost, or short of a name: one that only an added cell defines, or that one has taken away."""
+            return evidence.is_error(seen) or '"NameError"' in json.dumps(seen)
+
+        steps = [s for s in steps if unsound(into.evidence.get(s["step"], {"error": {}}))]
         if not steps:
             return
         found = Transcript()
         self._try(own, steps, inputs, limits, RETRIES, careful, found)
-        # A name that only an added cell defines says nothing of the answer.
-        sound = {
-            step: seen for step, seen in found.evidence.items()
-            if not evidence.is_error(seen) and '"NameError"' not in json.dumps(seen)
-        }  # fmt: skip
+        sound = {step: seen for step, seen in found.evidence.items() if not unsound(seen)}
         if not sound:
             return
         for name in [cell["id"] for cell in own] + [s["id"] for s in steps if s["step"] in sound]:
