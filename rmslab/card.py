@@ -132,8 +132,8 @@ def frame(verdict: Verdict, label: str, body: str) -> str:
 
 
 def notice(verdict: Verdict, label: str, sentence: str) -> str:
-    """The card of a step that could not be judged: its status and what to do."""
-    return frame(verdict, label, f"<p>{escape(sentence)}</p>")
+    """The card of a step that no check judged: its status, and a sentence where there is one."""
+    return frame(verdict, label, f"<p>{escape(sentence)}</p>" if sentence else "")
 
 
 def explanation(verdict: Verdict) -> str:
