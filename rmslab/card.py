@@ -75,6 +75,8 @@ def misconception(verdict: Verdict, name: str) -> dict:
 
 def failure(verdict: Verdict) -> dict:
     """The words for the first property that fails, where no misconception explains it."""
+    if kind(verdict) in ("error", "cell") and verdict.facts.get("error") == "NameError":
+        return words_for(verdict, "failure", "unknown-name")  # it fails on any input
     return words_for(verdict, "failure", kind(verdict)) or words_for(verdict, "failure", "nothing")
 
 

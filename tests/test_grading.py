@@ -789,6 +789,7 @@ NORM_LINE = "    def _norm(self, x: torch.Tensor) -> torch.Tensor:"
         ((NORM_LINE, " " + NORM_LINE), "indentation", "行的缩进有误：“def _norm(self, x: torch.Tensor) -> torch.Tensor:”"),
         ((NORM_LINE, "\t" + NORM_LINE.lstrip()), "indentation", "行的缩进有误"),
         ((NORM_LINE, "    scale = 1 / 0\n" + NORM_LINE), "cell", "这一格运行到中途报了 ZeroDivisionError"),
+        ((NORM_LINE, "    scale = factor\n" + NORM_LINE), "cell", "实验的单元格评分时都不运行"),
         (("class RMSNorm(", "class RMSnorm("), "undefined", "没有找到 RMSNorm。"),
     ],
 )
