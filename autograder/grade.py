@@ -383,7 +383,9 @@ def reconcile(course: Course, classroom: Classroom, ready: dict[str, Lesson], db
         gradebook.record(db_url, name, lesson.master, published, course_id, names)
 
 
-def _published(classroom: Classroom, lesson: str, by_hand: dict[str, dict[str, float]]) -> Iterator[Result]:
+def _published(
+    classroom: Classroom, lesson: str, by_hand: dict[str, dict[str, gradebook.Mark]]
+) -> Iterator[Result]:
     """The lesson's results; on the way, the files made of each that is newer than they are."""
     for one in results.read_all(classroom, lesson):
         made = classroom.result(one.student, lesson).stat().st_mtime_ns

@@ -4,6 +4,7 @@ import subprocess
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -220,12 +221,23 @@ def _record_one(
     gradebook.db.commit()
 
 
-def scores(db_url: str, lesson: str) -> dict[str, dict[str, float]]:
-    """Scores set by hand: student → step → points (manual score and extra credit)."""
-    found: dict[str, dict[str, float]] = {}
+@dataclass(frozen=True)
+class Mark:
+    """What a person wrote in the gradebook for one step."""
+
+    points: float
+    """Score and extra credit."""
+    scored: bool = True
+    """The person set the score itself, and did not only add extra credit."""
+    comment: str = ""
+
+
+def scores(db_url: str, lesson: str) -> dict[str, dict[str, Mark]]:
+    """What was set by hand (scores, extra credit): student → step → mark."""
+    found: dict[str, dict[str, Mark]] = {}
     with opened(db_url) as gradebook:
         rows = (
-            gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.score)
+            gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.score, Grade.manual_score)
             .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
             .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
             .join(BaseCell, BaseCell.id == Grade.cell_id)
@@ -233,6 +245,21 @@ def scores(db_url: str, lesson: str) -> dict[str, dict[str, float]]:
             .filter(Assignment.name == lesson)
             .filter(or_(Grade.manual_score.is_not(None), func.coalesce(Grade.extra_credit, 0) != 0))
         )
-        for student, step, points in rows:
-            found.setdefault(student, {})[step] = points
+        written = _comments(gradebook, lesson)
+        for student, step, points, manual in rows:
+            mark = Mark(points, manual is not None, written.get((student, step), ""))
+            found.setdefault(student, {})[step] = mark
     return found
+
+
+def _comments(gradebook: Gradebook, lesson: str) -> dict[tuple[str, str], str]:
+    """What people wrote: (student, cell) → comment. A comment and a grade are of two cells with one name."""
+    rows = (
+        gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, Comment.manual_comment)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Comment, Comment.notebook_id == SubmittedNotebook.id)
+        .join(BaseCell, BaseCell.id == Comment.cell_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .filter(Assignment.name == lesson, Comment.manual_comment.is_not(None))
+    )
+    return {(student, cell): comment.strip() for student, cell, comment in rows}

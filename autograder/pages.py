@@ -6,10 +6,12 @@ from html import escape
 
 from autograder import results
 from autograder.course import Classroom
+from autograder.gradebook import Mark
 from autograder.results import Result, StepResult
 from rmslab import card
 from rmslab.catalogue import entry, text
-from rmslab.step import Verdict
+from rmslab.checks import STEPS
+from rmslab.step import GRADED, Check, Verdict
 
 CSS = """
 :root{color-scheme:light dark;--paper:#fff}
@@ -51,34 +53,69 @@ def step_card(graded: StepResult) -> str:
     return card.html(Verdict.load(graded.verdict), private=True)
 
 
-def line(graded: StepResult) -> str:
-    """A step that a person grades, in one line."""
-    score = text("card", "score", points=f"{graded.points:g}", max_points=f"{graded.max_points:g}")
-    words = (graded.step, text("status", graded.status), score, graded.message)
-    return f"<p>{escape(' · '.join(words))}</p>"
+def line(step: str, label: str, points: float, max_points: float, message: str) -> str:
+    """A step that has no card, in one line."""
+    score = text("card", "score", points=f"{points:g}", max_points=f"{max_points:g}")
+    words = (step, label, score, message)
+    return f"<p>{escape(' · '.join(filter(None, words)))}</p>"
+
+
+def automatic(step: str) -> bool:
+    """Whether a check grades the step, and not a person."""
+    return step in STEPS
+
+
+def overridden(graded: StepResult, mark: Mark | None) -> bool:
+    """Whether a person gave other points than the automatic check."""
+    return mark is not None and automatic(graded.step) and mark.points != graded.points
+
+
+def by_teacher(graded: StepResult, mark: Mark) -> str:
+    """A step that a person has graded: the score, and what the person wrote."""
+    label = text("feedback", "scored")
+    comment = text("feedback", "comment", comment=mark.comment) if mark.comment else ""
+    if not entry("step", graded.step, "title"):
+        return line(graded.step, label, mark.points, graded.max_points, comment)
+    full = Check(graded.step, graded.max_points, mark.points >= graded.max_points)
+    scored = Verdict(graded.step, mark.points, graded.max_points, GRADED, (full,))
+    return card.notice(scored, label, comment)
+
+
+def shown(graded: StepResult, mark: Mark | None) -> str:
+    """A step on the student's page, with the score that counts."""
+    if mark and mark.scored and not automatic(graded.step):
+        return by_teacher(graded, mark)
+    note = ""
+    if mark and overridden(graded, mark):
+        facts = {"points": f"{mark.points:g}", "max_points": f"{graded.max_points:g}"}
+        note = f'<p class="note">{escape(text("feedback", "overridden", **facts))}</p>'
+    if entry("step", graded.step, "title"):
+        return note + step_card(graded)
+    label = text("status", graded.status)
+    return note + line(graded.step, label, graded.points, graded.max_points, graded.message)
 
 
 def title_of(step: str) -> str:
     return text("step", step, "title") if entry("step", step, "title") else step
 
 
-def feedback(result: Result, by_hand: dict[str, float]) -> str:
+def feedback(result: Result, by_hand: dict[str, Mark]) -> str:
     """A student's page: score, what was put right, and a card for every step.
 
     Args:
-        by_hand: points that a person gave, by step: they count, and the page says so.
+        by_hand: what a person wrote, by step: it counts, and the page says so.
     """
-    points = sum(by_hand.get(step.step, step.points) for step in result.steps)
+    points = sum(by_hand[s.step].points if s.step in by_hand else s.points for s in result.steps)
     title = text("feedback", "title", student=result.student, lesson=result.lesson)
     total = text("feedback", "total", points=f"{points:g}", max_points=f"{result.max_points:g}")
     changed = [
-        text("feedback", "by-hand", step=title_of(step.step), points=f"{by_hand[step.step]:g}",
+        text("feedback", "by-hand", step=title_of(step.step), points=f"{by_hand[step.step].points:g}",
              max_points=f"{step.max_points:g}")
-        for step in result.steps if step.step in by_hand
+        for step in result.steps if overridden(step, by_hand.get(step.step))
     ]  # fmt: skip
     parts = [f"<p><strong>{escape(total)}</strong></p>"]
     parts += [f'<p class="note">{escape(note)}</p>' for note in (*changed, *result.notes)]
-    parts += [step_card(step) if entry("step", step.step, "title") else line(step) for step in result.steps]
+    parts += [shown(step, by_hand.get(step.step)) for step in result.steps]
     parts.append(f"<p><small>{escape(text('feedback', 'footer', when=local(result.graded_at)))}</small></p>")
     return page(title, "".join(parts))
 
@@ -91,7 +128,7 @@ def local(moment: str) -> str:
         return moment
 
 
-def publish(classroom: Classroom, result: Result, by_hand: dict[str, float]) -> None:
+def publish(classroom: Classroom, result: Result, by_hand: dict[str, Mark]) -> None:
     """Write the student's page, unless that is what it says already."""
     path, wanted = classroom.feedback(result.student, result.lesson), feedback(result, by_hand)
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autograder import classpage, gradebook, lms, pages, results
 from autograder.course import Classroom
+from autograder.gradebook import Mark
 from autograder.harmless import guarded, shown
 from autograder.problem import Problem
 from autograder.results import Result, StepResult
@@ -31,8 +32,8 @@ class Row:
     message: str
 
 
-ByHand = dict[str, dict[str, dict[str, float]]]
-"""Scores set by hand: lesson → student → step → points."""
+ByHand = dict[str, dict[str, dict[str, Mark]]]
+"""What was set by hand: lesson → student → step → mark."""
 
 
 def read(classroom: Classroom, db_url: str | None = None) -> tuple[list[Result], ByHand]:
@@ -68,13 +69,25 @@ def tabulated(classroom: Classroom, found: list[Result], by_hand: ByHand) -> lis
             result = graded.get((student, lesson))
             handed_in = classroom.handed_in(student, lesson)
             for step in result.steps if result else _absent(template, handed_in):
-                points = changed.get(student, {}).get(step.step)
-                status = "graded" if points is not None else step.status
+                counts = in_the_end(step, changed.get(student, {}).get(step.step))
                 table.append(
-                    Row(student, lesson, step.step, step.points if points is None else points,
-                        step.max_points, status, step.diagnosis, step.message)
+                    Row(student, lesson, step.step, counts.points, step.max_points, counts.status,
+                        counts.diagnosis, counts.message)
                 )  # fmt: skip
     return table
+
+
+def in_the_end(step: StepResult, mark: Mark | None) -> StepResult:
+    """The step as it counts. What a check said stays only where it had graded, too."""
+    if mark is None:
+        return step
+    if not mark.scored and step.status == "needs_manual":
+        return replace(step, points=mark.points)
+    if not pages.automatic(step.step):
+        message = mark.comment
+    else:
+        message = step.message if step.status == "graded" else ""
+    return replace(step, points=mark.points, status="graded", message=message)
 
 
 def _template(lesson: str, graded: dict[tuple[str, str], Result]) -> dict[str, float]:

@@ -75,6 +75,8 @@ def misconception(verdict: Verdict, name: str) -> dict:
 
 def failure(verdict: Verdict) -> dict:
     """The words for the first property that fails, where no misconception explains it."""
+    if kind(verdict) in ("error", "cell") and verdict.facts.get("error") == "NameError":
+        return words_for(verdict, "failure", "unknown-name")  # it fails on any input
     return words_for(verdict, "failure", kind(verdict)) or words_for(verdict, "failure", "nothing")
 
 
@@ -132,8 +134,8 @@ def frame(verdict: Verdict, label: str, body: str) -> str:
 
 
 def notice(verdict: Verdict, label: str, sentence: str) -> str:
-    """The card of a step that could not be judged: its status and what to do."""
-    return frame(verdict, label, f"<p>{escape(sentence)}</p>")
+    """The card of a step that no check judged: its status, and a sentence where there is one."""
+    return frame(verdict, label, f"<p>{escape(sentence)}</p>" if sentence else "")
 
 
 def explanation(verdict: Verdict) -> str:

@@ -155,6 +155,21 @@ def test_blank_part_and_odd_literals(step):
         assert found.points == 0 and html(found)
 
 
+def test_an_angle_in_quotes_is_told_to_lose_them():
+    right = {item: round(angle, 3) for item, angle in geometry_judge.ANGLES.items()}
+    for text in ("24.095", "24.095°"):
+        found = verdict("geometry-angle", right | {"mao": text})
+        assert found.failure.endswith(".quoted") and f'你写的是 "{text}"，带着引号' in message(found)
+        assert "去掉引号" in html(found) and not found.diagnosis and found.points == 1.5
+    assert verdict("geometry-angle", right | {"mao": "不知道"}).failure.endswith(".number")
+
+
+@pytest.mark.parametrize("step", ["geometry-angle", "geometry-invariance"])
+def test_a_name_that_holds_something_else_is_not_blank(step):
+    found = verdict(step, [24.095])
+    assert (found.status, found.points) == ("graded", 0) and "list，不是字典" in message(found)
+
+
 def test_every_step_has_a_title():
     for step in geometry.STEPS:
         assert entry("step", step.id, "title")

@@ -426,13 +426,15 @@ def test_a_killed_grader_leaves_nothing_running_and_goes_on(small_once, course, 
     assert {p.name for p in (classroom.root / "feedback").iterdir()} == set(SMALL)
 
 
-def by_hand(classroom: Classroom, student: str, step: str, points: float, comment: str = "") -> None:
+def by_hand(
+    classroom: Classroom, student: str, step: str, points: float, comment: str = "", cell: str = "rmsnorm-class"
+) -> None:
     """What a person does in formgrader."""
     with closing(Gradebook(classroom.db_url, "rmsnorm")) as book:
         mark = book.find_grade(step, LESSON, LESSON, student)
         mark.manual_score, mark.needs_manual_grade = points, False
         if comment:
-            book.find_comment("rmsnorm-class", LESSON, LESSON, student).manual_comment = comment
+            book.find_comment(cell, LESSON, LESSON, student).manual_comment = comment
         book.db.commit()
 
 
@@ -515,9 +517,10 @@ def test_a_changed_master_migrates_the_gradebook(small, own_course, monkeypatch,
     )
     assert "explain" in small.feedback("solved", LESSON).read_text("utf-8")
 
-    by_hand(small, "solved", "explain", 1.5)
-    rows = {(row["student"], row["step"]): row for row in scores_of(small)}
-    assert (rows["solved", "explain"]["status"], rows["solved", "explain"]["points"]) == ("graded", "1.5")
+    by_hand(small, "solved", "explain", 1.5, "少了<一步>", "explain")
+    explained = {(row["student"], row["step"]): row for row in scores_of(small)}["solved", "explain"]
+    assert (explained["status"], explained["points"], explained["message"]) == ("graded", "1.5", "少了<一步>")
+    assert "少了&lt;一步&gt;" in small.feedback("solved", LESSON).read_text("utf-8")
 
     own_course.solution(LESSON).write_text(kept, "utf-8")
     grade(small)
@@ -786,6 +789,7 @@ NORM_LINE = "    def _norm(self, x: torch.Tensor) -> torch.Tensor:"
         ((NORM_LINE, " " + NORM_LINE), "indentation", "行的缩进有误：“def _norm(self, x: torch.Tensor) -> torch.Tensor:”"),
         ((NORM_LINE, "\t" + NORM_LINE.lstrip()), "indentation", "行的缩进有误"),
         ((NORM_LINE, "    scale = 1 / 0\n" + NORM_LINE), "cell", "这一格运行到中途报了 ZeroDivisionError"),
+        ((NORM_LINE, "    scale = factor\n" + NORM_LINE), "cell", "实验的单元格评分时都不运行"),
         (("class RMSNorm(", "class RMSnorm("), "undefined", "没有找到 RMSNorm。"),
     ],
 )

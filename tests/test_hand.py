@@ -7,7 +7,7 @@ import pytest
 from rmslab import check, experiments
 from rmslab.card import html, message
 from rmslab.catalogue import entry
-from rmslab.checks import hand, hand_mistakes
+from rmslab.checks import hand, hand_judge, hand_mistakes
 from rmslab.checks.hand_formulas import chain
 
 CHI = dict(mean=1, deviations=[1, -1, -3, 3], variance=5, std=2.236, layernorm=[0.447, -0.447, -1.342, 1.342])
@@ -66,6 +66,53 @@ def test_words_for_layernorm_do_not_speak_of_rmsnorm_alone():
     slip = CHI | {"deviations": [1, -1, 3, 3]}  # the first and the last are right
     shown = html(check("hand-chi-layernorm", slip).verdict)
     assert "负的分量还是负的。" not in shown and "第一个和最后一个" not in shown
+
+
+@pytest.mark.parametrize(
+    ("step", "right", "item", "text"),
+    [
+        ("hand-chi-layernorm", CHI, "variance", "5"), ("hand-chi-layernorm", CHI, "std", "2.236"),
+        ("hand-chi-layernorm", CHI, "deviations", ["1", "-1", "-3", "3"]),
+        ("hand-shapes", hand_judge.PLAIN["hand-shapes"], "rms", "(1, 3, 1)"),
+        ("hand-reading", hand_judge.PLAIN["hand-reading"], "sum_of_squares", "４"),
+    ],
+)  # fmt: skip
+def test_a_number_in_quotes_is_told_to_lose_them(step, right, item, text):
+    found = check(step, right | {item: text}).verdict
+    assert found.failure == f"{step}.{item}.quoted" and not found.diagnosis and not found.passed
+    assert "，带着引号。" in message(found) and hand_judge.told(text) in message(found)
+    assert "按定义算出来的不同" not in html(found) and "去掉引号" in html(found)
+
+
+def test_a_mistake_before_a_number_in_quotes_keeps_its_name():
+    found = check("hand-chi-layernorm", CHI | {"variance": 20, "std": "2.236"}).verdict
+    alone = check("hand-chi-layernorm", CHI | {"variance": 20}).verdict
+    assert alone.diagnosis and found.diagnosis == alone.diagnosis
+
+
+def test_letters_belong_in_quotes():
+    reading = hand_judge.PLAIN["hand-reading"] | {"why_yu_agrees": "A"}
+    assert not check("hand-reading", reading).verdict.failure.endswith(".quoted")
+
+
+@pytest.mark.parametrize("step", [step.id for step in hand.STEPS if step.id != "hand-python"])
+def test_a_name_that_holds_something_else_is_not_blank(step):
+    found = check(step, [1, 2]).verdict
+    assert (found.status, found.points) == ("graded", 0)
+    assert "list，不是字典" in message(found) and "又被用来" in html(found)
+    assert check(step, {}).verdict.status == "blank"
+
+
+def test_a_name_that_nothing_defines_fails_on_any_input():
+    def rmsnorm(v):
+        return [a / helper(v) for a in v]  # noqa: F821
+
+    for score in (check("hand-python", rmsnorm, rmsnorm), check("geometry-project", rmsnorm)):
+        assert score.verdict.status == "error" and "这种输入" not in message(score.verdict)
+        shown = score._repr_html_()
+        assert "NameError：name &#x27;helper&#x27; is not defined。" in shown and "拼错" in shown
+        assert "评分时都不运行" in shown and "写进作答的这一格" in shown
+    assert "这种输入" in message(check("geometry-project", lambda v: 1 / 0).verdict)
 
 
 def chain_of(name):

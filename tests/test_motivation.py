@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rmslab import evidence, experiments, motivation_figures, training
-from rmslab.card import html
+from rmslab.card import html, message
 from rmslab.catalogue import entry, text
 from rmslab.checks import STEPS, motivation, motivation_judge
 from rmslab.checks.motivation_mistakes import FUNCTIONS, measuring, rms
@@ -96,6 +96,21 @@ def test_odd_literals_cost_points_not_the_grader(step):
     for odd in (3, "x", [1], {}, {"finite": {1: 2}}, unequal, objects, infinite, nested):
         verdict = judged(step.id, odd)
         assert verdict.points == 0 and html(verdict)
+
+
+def test_numbers_in_quotes_are_told_to_lose_them():
+    for item, quoted in (("layernorm_axes", "(2,)"), ("batchnorm_shape", "(1, 1, 4)"), ("rmsnorm_axes", "-1")):
+        found = judged("motivation-axes", AXES | {item: quoted})
+        assert found.failure.endswith(f"{item}.quoted") and "去掉引号" in html(found)
+    found = judged("motivation-divergence", {"finite": ["LayerNorm", "RMSNorm"], "first_nan_step": "21"})
+    assert found.failure.endswith(".quoted") and '"21"，带着引号' in message(found)
+    assert not judged("motivation-divergence", {"finite": "3", "first_nan_step": 21}).failure.endswith(".quoted")
+
+
+@pytest.mark.parametrize("step", ["predict", "axes", "divergence"])
+def test_a_name_that_holds_something_else_is_not_blank(step):
+    found = judged(f"motivation-{step}", (0, 1))
+    assert (found.status, found.points) == ("graded", 0) and "tuple，不是字典" in message(found)
 
 
 # --- words ------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ import pytest
 from conftest import LESSON
 from test_grading import Page
 
-from autograder import classpage, cli, lms, results
-from autograder.report import Row, to_csv
+from autograder import classpage, cli, lms, pages, results
+from autograder.gradebook import Mark
+from autograder.report import Row, tabulated, to_csv
 from rmslab.checks import steps_of
 
 STEPS = {step.id: step.points for step in steps_of(LESSON)}
@@ -129,3 +130,56 @@ def test_ids_stay_what_the_platform_knows_unless_they_could_do_harm(given, writt
 def test_no_cell_of_the_report_is_a_formula(lead):
     row = table(to_csv([Row(f"{lead}1", LESSON, "s", 0, 1, "graded", "", f"{lead}1")]))[1]
     assert row[0] == row[-1] == ("1" if lead == "\t" else f"'{lead}1")
+
+
+# --- what a person scored ---------------------------------------------------------------------------------
+
+EXPLAIN = "geometry-explain"
+"""A step that a person grades."""
+
+
+def handed_in(step: str, points: float, status: str, message: str, max_points: float = 2) -> results.Result:
+    graded = results.StepResult(step, points, max_points, status, message=message)
+    return results.Result("001", "03-geometry", "key", "now", "", [graded])
+
+
+WAITING = handed_in(EXPLAIN, 0, "needs_manual", "等待教师评分。")
+UNANSWERED = handed_in("geometry-project", 0, "blank", "还没有作答", 4)
+
+
+def counted(classroom, result: results.Result, mark: Mark) -> Row:
+    return tabulated(classroom, [result], {result.lesson: {"001": {result.steps[0].step: mark}}})[0]
+
+
+@pytest.mark.parametrize("status", ["needs_manual", "blank"])
+def test_a_step_scored_by_a_person_waits_no_longer(classroom, status):
+    result = handed_in(EXPLAIN, 0, status, "等待教师评分。")
+    page = pages.feedback(result, {EXPLAIN: Mark(1.5, comment="写得<好>")})
+    assert "老师已评" in page and "1.5 / 2 分" in page and "写得&lt;好&gt;" in page
+    assert not any(words in page for words in ("等待", "待人工评", "老师改过", "未作答", "写得<好>"))
+    assert "评语" not in pages.feedback(result, {EXPLAIN: Mark(1.5)})
+    assert ("✓" in pages.feedback(result, {EXPLAIN: Mark(2)})) and "✓" not in page
+    for comment in ("写得<好>", ""):
+        row = counted(classroom, result, Mark(1.5, comment=comment))
+        assert (row.points, row.status, row.message) == (1.5, "graded", comment)
+
+
+def test_a_step_without_title_that_a_person_scored_is_one_line():
+    page = pages.feedback(handed_in("own-text", 0, "needs_manual", "等待教师评分。"), {"own-text": Mark(1, comment="<b>")})
+    assert "own-text · 老师已评 · 1 / 2 分 · 老师的评语：&lt;b&gt;" in page and "等待" not in page
+
+
+def test_extra_credit_alone_leaves_the_step_waiting(classroom):
+    assert "待人工评" in pages.feedback(WAITING, {EXPLAIN: Mark(0.5, scored=False)})
+    row = counted(classroom, WAITING, Mark(0.5, scored=False))
+    assert (row.points, row.status, row.message) == (0.5, "needs_manual", "等待教师评分。")
+
+
+def test_a_score_put_in_place_of_an_automatic_one(classroom):
+    page = pages.feedback(UNANSWERED, {"geometry-project": Mark(3)})
+    assert "老师改过的分" in page and "这一步的分由老师定：3 / 4 分" in page and "还没有作答" in page
+    row = counted(classroom, UNANSWERED, Mark(3))
+    assert (row.points, row.status, row.message) == (3, "graded", "")
+    seen = handed_in("geometry-project", 2, "graded", "第 2 个向量上不对。", 4)
+    assert counted(classroom, seen, Mark(3)).message == "第 2 个向量上不对。"
+    assert "老师" not in pages.feedback(seen, {"geometry-project": Mark(2)})

@@ -5,7 +5,7 @@ from typing import Any
 
 from rmslab.checks import geometry_mistakes as mistakes
 from rmslab.checks import geometry_parts as parts
-from rmslab.checks.hand_judge import agrees, is_blank, letter, no_list, read_literals, told
+from rmslab.checks.hand_judge import agrees, is_blank, is_quoted, letter, no_list, read_literals, told
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
 # --- functions --------------------------------------------------------------------------------------------
@@ -185,8 +185,11 @@ def literals(step: str, observed: Any) -> Verdict:
     item = (wrong or empty)[0]
     kind, blank = "number" if wrong else "empty", ",".join(empty)
     facts = {"item": item if wrong else blank, "got": told(values.get(item)), "blank": blank}
+    quoted = [one for one in wrong if step == "geometry-angle" and is_quoted(values[one])]
     read = letter if step == "geometry-invariance" else (lambda value: value)
-    given = {one: read(values[one]) for one in wrong}
-    diagnosis = mistakes.of_literal(step, given, TOLERANCE) if wrong else ()
+    given = {one: read(values[one]) for one in wrong if one not in quoted}
+    if item in quoted:
+        kind, given = "quoted", {}
+    diagnosis = mistakes.of_literal(step, given, TOLERANCE) if given else ()
     where = f"{step}.{item}.{kind}"
     return Verdict(step, points, full, GRADED, checks, diagnosis=diagnosis, failure=where, facts=facts)

@@ -80,7 +80,17 @@ def told(value: Any) -> str:
         return "[" + ", ".join(map(told, value)) + "]"
     if type(value) in (int, float):
         return short(value)
-    return str(value) if isinstance(value, str) else "…" if value is None else str(value.get("type", "?"))
+    return f'"{value}"' if isinstance(value, str) else "…" if value is None else str(value.get("type", "?"))
+
+
+def is_quoted(value: Any) -> bool:
+    """Whether numbers, or a shape, were written as text: ``"1"``, ``"(1, 3, 1)"``, ``["1"]``, ``"24.1°"``."""
+    if isinstance(value, list):
+        return any(map(is_quoted, value))
+    if not isinstance(value, str):
+        return False
+    text = unicodedata.normalize("NFKC", value).strip().removesuffix("°").removesuffix("度")
+    return bool(re.fullmatch(r"[-+−\d.,、eE\s()\[\]]*", text) and re.search(r"\d", text))
 
 
 def earlier(item: str, x: Sequence[float], values: Json) -> Known:
@@ -111,11 +121,14 @@ def follows_in_shape(item: str, values: Json) -> Any:
 
 
 def read_literals(step: str, full: float, observed: Any) -> tuple[Json, Verdict | None]:
-    """The values in a dict of literals; and, where making it raised, the verdict on that."""
+    """The values in a dict of literals; and the verdict where making it raised, or there is no dict."""
     if evidence.is_error(observed):
         error = observed["error"]
         facts = {"error": error.get("type"), "reason": error.get("message")}
         return {}, Verdict(step, 0.0, full, status_of(error), failure=f"{step}.all.error", facts=facts)
+    if isinstance(observed, dict) and isinstance(observed.get("type"), str):
+        facts = {"type": observed["type"]}
+        return {}, Verdict(step, 0.0, full, GRADED, failure=f"{step}.all.not-dict", facts=facts)
     values = observed.get("values") if isinstance(observed, dict) else None
     return (values if isinstance(values, dict) else {}), None
 
@@ -155,10 +168,15 @@ def literals(step: str, inputs: Json, observed: Any) -> Verdict:
         failure, facts = f"{step}.{empty[0]}.empty", {"item": ",".join(empty), "blank": ",".join(empty)}
         return Verdict(step, points, full, GRADED, checks, failure=failure, facts=facts)
     first = wrong[0]
-    diagnosis = mistakes.explain_literals(
-        {item: (values[item], earlier(item, x, values) if x else {}) for item in wrong}, x, agrees
-    )
-    kind, facts = departure(values[first], exact[first]) if x else ("number", {})
+    quoted = [item for item in wrong if is_quoted(values[item]) and not isinstance(exact[item], str)]
+    if first in quoted:
+        diagnosis, kind, facts = (), "quoted", {}
+    else:
+        unexplained = [item for item in wrong if item not in quoted]
+        diagnosis = mistakes.explain_literals(
+            {item: (values[item], earlier(item, x, values) if x else {}) for item in unexplained}, x, agrees
+        )
+        kind, facts = departure(values[first], exact[first]) if x else ("number", {})
     facts |= {"item": first, "got": told(values[first]), "blank": ",".join(empty)}
     failure = f"{step}.{first}.{kind}"
     return Verdict(step, points, full, GRADED, checks, diagnosis=diagnosis, failure=failure, facts=facts)

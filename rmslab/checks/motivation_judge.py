@@ -15,7 +15,7 @@ import torch
 
 from rmslab import evidence
 from rmslab.checks import motivation_mistakes as mistakes
-from rmslab.checks.hand_judge import read_literals
+from rmslab.checks.hand_judge import is_quoted, read_literals
 from rmslab.compare import number, short
 from rmslab.step import BLANK, GRADED, Check, Json, Verdict, status_of
 
@@ -70,6 +70,8 @@ def of_literals(step: str, verdict: Callable[[Json, Json], Found], inputs: Json,
         return Verdict(step, points, full, GRADED, checks)
     item = wrong[0]
     kind, facts, diagnosis = found[item]
+    if item != "finite" and is_quoted(values.get(item)):
+        kind, diagnosis = "quoted", ()
     facts = {"item": item, "got": told(values.get(item)), "blank": ",".join(empty)} | facts
     if kind == "empty":
         facts["item"] = facts["blank"]
