@@ -461,25 +461,29 @@ def settle(classroom: Classroom, attempts: list[HandIn], replace: bool, dry_run:
     except OSError as error:
         done.left.append((latest.shown, f"读不出来：{error.strerror}"))
         return
-    if target.is_file():
-        if target.read_bytes() == data:
-            done.same.append((student, lesson))
-            return
+    there = target.read_bytes() if target.is_file() else None
+    if there is not None and there != data:
         if not replace:
             reason = (
                 f"{student} 的 {lesson} 已经收过，内容不同，没有覆盖。要换成新的，请加 --replace（旧的会留底）"
             )
             done.left.append((latest.shown, reason))
             return
-        before.insert(0, target.read_bytes())
-    done.placed.append((student, lesson))
-    done.origin[student, lesson] = latest.shown
+        before.insert(0, there)
+    if there == data:
+        done.same.append((student, lesson))
+        before = [old for old in before if old != data and not is_kept(classroom, old, student, lesson)]
+    else:
+        done.placed.append((student, lesson))
+        done.origin[student, lesson] = latest.shown
     if before:
         done.earlier[student, lesson] = len(before)
     if dry_run:
         return
     for old in before:
         keep_earlier(classroom, old, student, lesson)
+    if there == data:
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.new")
     temporary.write_bytes(data)
@@ -488,10 +492,18 @@ def settle(classroom: Classroom, attempts: list[HandIn], replace: bool, dry_run:
     os.replace(temporary, target)
 
 
+def earlier(classroom: Classroom, student: str, lesson: str) -> list[Path]:
+    """The attempts kept so far: ``earlier/<student>/<lesson>/<n>.ipynb``."""
+    return sorted((classroom.root / "earlier" / student / lesson).glob("*.ipynb"))
+
+
+def is_kept(classroom: Classroom, data: bytes, student: str, lesson: str) -> bool:
+    return any(path.read_bytes() == data for path in earlier(classroom, student, lesson))
+
+
 def keep_earlier(classroom: Classroom, data: bytes, student: str, lesson: str) -> None:
-    """Write ``earlier/<student>/<lesson>/<n>.ipynb``, unless the same is there already."""
-    folder = classroom.root / "earlier" / student / lesson
-    folder.mkdir(parents=True, exist_ok=True)
-    there = sorted(folder.iterdir())
-    if not any(path.read_bytes() == data for path in there):
-        (folder / f"{len(there) + 1}.ipynb").write_bytes(data)
+    """Write it to the earlier attempts, unless the same is there already."""
+    if not is_kept(classroom, data, student, lesson):
+        folder = classroom.root / "earlier" / student / lesson
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{len(earlier(classroom, student, lesson)) + 1}.ipynb").write_bytes(data)

@@ -512,3 +512,13 @@ def test_two_weeks_of_one_class_are_attempts(tmp_path, classroom):
             put(tmp_path / week / student / LESSON / f"{LESSON}.ipynb", WORK)
     done = collect(classroom, [tmp_path / "第一周", tmp_path / "第二周"])
     assert not done.left and sorted(classroom.students()) == ["alice", "bob"]
+
+
+def test_a_draft_beside_what_is_collected_already_is_kept(tmp_path, classroom):
+    final = put(tmp_path / "alice" / "04-implementation (2).ipynb", WORK)
+    collect(classroom, [tmp_path])
+    put(tmp_path / "alice" / "04-implementation (1).ipynb", WORK + b" ")
+    done = collect(classroom, [tmp_path])
+    assert done.same and list(done.earlier.values()) == [1] and final.read_bytes() == WORK
+    assert [p.read_bytes() for p in (classroom.root / "earlier").rglob("*.ipynb")] == [WORK + b" "]
+    assert not collect(classroom, [tmp_path]).earlier
