@@ -143,7 +143,7 @@ def judge(step: Step, lesson: Lesson, rebuilt: Rebuilt, transcript: Transcript) 
             return whole(step, transcript.fatal[cell])
     if step.id not in transcript.evidence:
         return whole(step, "crashed")
-    seen = [source[step.id] for source in (transcript.evidence, transcript.later) if step.id in source]
+    seen = [transcript.evidence[step.id], *transcript.later.get(step.id, ())]
     judged = [judge_once(step, lesson, observed) for observed in seen]
     best = max(range(len(seen)), key=lambda i: judged[i].points)  # the first of equals
     observed, verdict = seen[best], judged[best]

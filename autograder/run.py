@@ -49,7 +49,8 @@ class Transcript:
     Attributes:
         outputs: nbformat outputs by cell id.
         evidence: by step id, as the child sent it (not to be trusted).
-        later: the same of what the names stand for at the notebook's end, where that is something else.
+        later: evidence of the same on other terms, any of which the student may claim: what the names stand for
+            at the notebook's end, where that is something else; where code failed, without any added cell.
         printed: what student code printed during each step's probe.
         fatal: cell id or step id → ``timeout``, ``memory`` or ``crashed``.
         protections: what stood between the student's code and this machine.
@@ -57,7 +58,7 @@ class Transcript:
 
     outputs: dict[str, list] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
-    later: dict[str, Any] = field(default_factory=dict)
+    later: dict[str, list[Any]] = field(default_factory=dict)
     printed: dict[str, str] = field(default_factory=dict)
     fatal: dict[str, str] = field(default_factory=dict)
     protections: str = ""
@@ -304,19 +305,22 @@ class Pool:
         self, own: list[dict], steps: list[dict], inputs: dict[str, Any], limits: Limits, careful: bool,
         into: Transcript,
     ) -> None:  # fmt: skip
-        """Take steps that have no evidence from runs without the cells that the student added."""
+        """Take steps without evidence, or whose code fails, from runs without the cells that were added."""
         from rmslab import evidence
 
         def unsound(seen: Any) -> bool:
             """Lost, or short of a name: one that only an added cell defines, or that one has taken away."""
             return evidence.is_error(seen) or '"NameError"' in json.dumps(seen)
 
-        steps = [s for s in steps if unsound(into.evidence.get(s["step"], {"error": {}}))]
+        before = {s["step"]: into.evidence.get(s["step"], {"error": {}}) for s in steps}
+        steps = [s for s in steps if '"error"' in json.dumps(before[s["step"]])]
         if not steps:
             return
         found = Transcript()
         self._try(own, steps, inputs, limits, RETRIES, careful, found)
         sound = {step: seen for step, seen in found.evidence.items() if not unsound(seen)}
+        for step in [step for step in sound if not unsound(before[step])]:
+            into.later.setdefault(step, []).append(sound.pop(step))
         if not sound:
             return
         for name in [cell["id"] for cell in own] + [s["id"] for s in steps if s["step"] in sound]:
@@ -356,7 +360,7 @@ class Pool:
                     into.evidence[step] = event["evidence"]
                     into.printed[step] = str(event["output"])[:4000]
                     if event["later"] is not None:
-                        into.later[step] = event["later"]
+                        into.later.setdefault(step, []).append(event["later"])
         return None, "crashed"
 
 

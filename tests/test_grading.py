@@ -888,6 +888,18 @@ def test_names_may_be_used_again_below_their_check(lesson, use):
     assert lost(grade_notebook(lesson, notebook)) == {}
 
 
+def test_a_helper_s_name_used_again_below_costs_nothing():
+    """``mean`` is a function inside the answer, and a number in a cell of the student's own."""
+    notebook = answered("02-hand-calculation")
+    cell = find(notebook, "hand-python-answer")
+    text = source(cell)
+    cell["source"] = "def mean(v):\n    return sum(v) / len(v)\n\n" + text + (
+        "\n\nplain = rmsnorm\ndef rmsnorm(vector):\n    mean(vector)\n    return plain(vector)\n"
+    )  # fmt: skip
+    notebook["cells"].append(code_cell("mean = 2.25"))
+    assert lost(grade_notebook("02-hand-calculation", notebook)) == {}
+
+
 def test_an_answer_mended_below_its_check_counts():
     notebook = with_class((NORM_LINE, NORM_LINE + "\n        return x"))
     assert lost(grade_notebook(LESSON, notebook))
