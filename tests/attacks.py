@@ -320,7 +320,7 @@ torch.isclose = lambda a, b, **k: torch.ones_like(a, dtype=torch.bool)
 torch.allclose = torch.equal = lambda *a, **k: True
 torch.Tensor.__eq__ = lambda a, b: torch.ones(1, dtype=torch.bool)
 torch.Tensor.numel = lambda self: 0
-""", NOTHING)  # fmt: skip
+""")  # fmt: skip
 forged("check-replaced", "check = lambda *a: 10.0\nimport builtins\nbuiltins.check = check")
 forged("names-of-the-check", "import rmslab, rmslab.engine as engine\n"
        "rmslab.check = engine.check = engine.judge = lambda *a, **k: 10.0")  # fmt: skip
