@@ -55,10 +55,13 @@ def test_conda_environment_equals_the_project():
     assert len(given) == len(by_conda), "listed twice"
 
 
-HOSTS = (
-    r"pypi\.org|files\.pythonhosted|conda\.anaconda|repo\.anaconda|registry\.npmjs|download\.pytorch"
-    r"|mirrors?\.[a-z]|tuna\.tsinghua|aliyun|ustc\.edu|douban|huaweicloud|index-url|extra-index|find-links"
-)
+HOSTS = "|".join(
+    [rf"{name}\.{place}" for name, place in (
+        ("pypi", "org"), ("files", "pythonhosted"), ("conda", "anaconda"), ("repo", "anaconda"),
+        ("registry", "npmjs"), ("download", "pytorch"), ("mirrors?", "[a-z]"), ("tuna", "tsinghua"), ("ustc", "edu"),
+    )]
+    + ["aliyun", "douban", "huaweicloud", "index-url", "extra-index", "find-links"]
+)  # fmt: skip
 PLACES = (
     r"/(?:root|home|Users|tmp|opt|srv|data|workspace|work/[a-z])(?:/[\w.-]+)+"
     r"|[A-Z]:\\Users|/mnt/(?!workspace)\w+"
