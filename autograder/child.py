@@ -128,9 +128,9 @@ def run(tasks: int, results: int) -> None:
             os._exit(71)
         if "stub" in cell:  # later cells may mention what this one should have defined
             lent |= lend(cell["stub"], shell.user_ns)
-        for step in cell.get("keeps", ()):
+        if "keeps" in cell:
             own = {name: it for name, it in shell.user_ns.items() if name not in lent or lent[name] is not it}
-            kept[step] = answers(step, own)
+            kept |= {step: answers(step, own) for step in cell["keeps"]}
     for name, value in lent.items():  # a step must not take it for an answer
         if shell.user_ns.get(name) is value:
             del shell.user_ns[name]

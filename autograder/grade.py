@@ -26,7 +26,7 @@ from autograder.course import NO_ID, Classroom, Course
 from autograder.harmless import shown
 from autograder.outputs import output
 from autograder.problem import Problem
-from autograder.rebuild import Rebuilt, Unreadable, rebuild, submitted
+from autograder.rebuild import Rebuilt, Unreadable, is_solution, rebuild, submitted
 from autograder.results import Result, StepResult
 from autograder.roster import read_people
 from autograder.run import NO_SANDBOX, Cluster, Pool, Transcript, cores
@@ -83,7 +83,7 @@ def grade_one(
         rebuilt = rebuild(lesson.master, submitted(path))
     except Unreadable as reason:
         return result(student, lesson.name, key, unreadable(lesson, str(reason)))
-    stubs = {cell.id: cell.source for cell in lesson.master.cells if is_code_answer(cell)}
+    stubs = {c.id: c.source for c in lesson.master.cells if c.cell_type == "code" and is_solution(c)}
     transcript = pool.run(rebuilt.notebook, lesson.inputs, timeout, memory, stubs)
     steps = [judge(step, lesson, rebuilt, transcript) for step in lesson.steps]
     notebook = fill(rebuilt.notebook, transcript, {step.step: step for step in steps})
@@ -120,10 +120,6 @@ def unreadable(lesson: Lesson, reason: str) -> list[StepResult]:
 def is_manual(cell: NotebookNode) -> bool:
     marks = cell.metadata.get("nbgrader", {})
     return bool(marks.get("grade") and marks.get("solution")) or bool(marks.get("task"))
-
-
-def is_code_answer(cell: NotebookNode) -> bool:
-    return cell.cell_type == "code" and bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def by_hand(cell: NotebookNode, rebuilt: Rebuilt) -> StepResult:

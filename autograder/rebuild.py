@@ -419,7 +419,7 @@ def _insert_extras(
             continue
         if earlier and named[name].cell_type == "code":
             piece = nbformat.v4.new_code_cell(submitted["source"], id=f"piece-{i}")
-            before.setdefault(named[name].id, []).append(piece)
+            before.setdefault(name, []).append(piece)
             continue
         if cell_id is not None:
             standing = cells[cell_id]
@@ -431,11 +431,11 @@ def _insert_extras(
         extra = nbformat.v4.new_code_cell(submitted["source"], id=f"{EXTRA}{i}")
         after.setdefault(last, []).append(extra)
     if before:
-        told = "、".join(next(n for n, cell in named.items() if cell.id == cell_id) for cell_id in before)
-        notes.append(f"作答单元格 {told} 被拆成了几个，按原来的顺序一起运行。")
+        notes.append(f"作答单元格 {'、'.join(before)} 被拆成了几个，按原来的顺序一起运行。")
     ordered = list(after.get(None, []))
     for cell in notebook.cells:
-        ordered += [*before.get(cell.id, []), cell, *after.get(cell.id, [])]
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        ordered += [*before.get(name, []), cell, *after.get(cell.id, [])]
     notebook.cells = ordered
 
 

@@ -292,7 +292,8 @@ class Pool:
             if how == "done":
                 break
             step = next((s["step"] for s in missing if s["id"] == at), "")
-            if at is not None and (careful or not step or alone.get(step) == inputs.get(step)):
+            again = step in STEPS and STEPS[step].alone and not careful
+            if at is not None and not again:
                 into.fatal[at] = how
             careful = careful or bool(step)
             if at is None or not left or limits.over():

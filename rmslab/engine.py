@@ -21,6 +21,7 @@ from rmslab.step import BLANK, ERROR, VISIBLE_SEED, Json, Step, Verdict, status_
 
 SCORES: dict[str, "Score"] = {}
 """The latest score of each step checked in this process."""
+COLLECTIONS = (dict, list, tuple, set)
 
 
 class Score:
@@ -60,7 +61,7 @@ def answers(step_id: str, namespace: dict[str, Any]) -> dict[str, Any]:
 
 def _copied(value: Any) -> Any:
     """Collections as they are now, anything else itself."""
-    if type(value) in (dict, list, tuple, set):
+    if type(value) in COLLECTIONS:
         with contextlib.suppress(Exception):
             return copy.deepcopy(value)
     return value
@@ -71,7 +72,7 @@ def differ(kept: dict[str, Any], namespace: dict[str, Any]) -> bool:
     for name, value in kept.items():
         now = namespace.get(name)
         try:
-            if not (now is value or (type(value) in (dict, list, tuple, set) and now == value)):
+            if not (now is value or (type(value) in COLLECTIONS and now == value)):
                 return True
         except Exception:
             return True
